@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/cli/printer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "engine/base/attr.h"
+#include "engine/base/mem.h"
+#include "engine/base/banned.h"
+
+enum { LINE_MAX_BYTES = 400, CAUSE_MAX = 160 };
+
+/* What was told of a thing already: a second rank that says the same is not told again. */
+struct told {
+    char key[200];
+    UT_hash_handle hh;
+};
+
+struct printer {
+    struct told *told;
+    json_t *labels; /* key of a variant, as text, to its label */
+};
+
+struct printer *printer_new(void) {
+    struct printer *printer = mem_new(sizeof *printer);
+    printer->labels = json_object();
+    return printer;
+}
+
+void printer_free(struct printer *printer) {
+    if (!printer) return;
+    struct told *one, *next;
+    HASH_ITER(hh, printer->told, one, next) {
+        HASH_DEL(printer->told, one);
+        free(one);
+    }
+    json_decref(printer->labels);
+    free(printer);
+}
+
+static bool is_news(struct printer *printer, const char *key) {
+    struct told *one;
+    HASH_FIND_STR(printer->told, key, one);
+    if (one) return false;
+    one = mem_new(sizeof *one);
+    snprintf(one->key, sizeof one->key, "%s", key);
+    HASH_ADD_STR(printer->told, key, one);
+    return true;
+}
+
+/* One line, control characters made harmless: texts come from the job. */
+static void line(struct buf *out, const char *text) {
+    size_t n = strlen(text), size = n > LINE_MAX_BYTES ? LINE_MAX_BYTES : n;
+    buf_puts(out, "inductop: ");
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)text[i];
+        buf_add(out, c < 32 || c == 127 ? " " : (const char *)&text[i], 1);
+    }
+    buf_puts(out, n > size ? "...\n" : "\n");
+}
+
+void printer_text(struct buf *ret_lines, const char *text) {
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+        CLEANUP(cleanup_free) char *one = mem_strndup(text, n);
+        line(ret_lines, one);
+        text += n + (text[n] == '\n');
+    }
+}
+
+static const char *label_of(const struct printer *printer, const struct event *event) {
+    char key[24];
+    int64_t variant = 0;
+    if (!event_int(event, "variant", &variant)) return "?";
+    if (variant == 0) return "as written";
+    snprintf(key, sizeof key, "%" PRId64, variant);
+    const char *label = json_string_value(json_object_get(printer->labels, key));
+    return label ? label : "?";
+}
+
+static void who(const struct event *event, struct buf *text) {
+    if (event->has_rank) buf_printf(text, "rank %d: ", event->rank);
+}
+
+static const char *or_empty(const char *text) {
+    return text ? text : "";
+}
+
+static void say_job(struct printer *printer, const struct event *event, struct buf *text) {
+    (void)printer;
+    int64_t number;
+    const char *state = event_text(event, "state");
+    if (strcmp(state, "running") == 0)
+        buf_printf(text, "session '%s': inductop send %s KEY=VALUE changes settings while it runs",
+                   or_empty(event_text(event, "name")), or_empty(event_text(event, "name")));
+    else if (event_int(event, "signal", &number)) buf_printf(text, "the job was ended by signal %" PRId64, number);
+    else if (event_int(event, "exit", &number)) buf_printf(text, "the job ended with exit code %" PRId64, number);
+    else buf_puts(text, "the job has ended, its exit status is not known");
+}
+
+static void say_rank(struct printer *printer, const struct event *event, struct buf *text) {
+    (void)printer;
+    const char *state = event_text(event, "state"), *reason = event_text(event, "reason");
+    const char *torch = event_text(event, "torch"), *device = event_text(event, "device");
+    const char *switching = event_text(event, "switching");
+    who(event, text);
+    buf_puts(text, state);
+    if (strcmp(state, "hooked") == 0) {
+        buf_printf(text, ", torch %s, %s", torch ? torch : "?", device ? device : "?");
+        if (switching && strcmp(switching, "live")) buf_printf(text, ", switching: %s", switching);
+    }
+    if (reason && *reason) buf_printf(text, ": %s", reason);
+}
+
+static void say_unit(struct printer *printer, const struct event *event, struct buf *text) {
+    int64_t number = 0, at = 0;
+    char key[200];
+    event_int(event, "unit", &number);
+    snprintf(key, sizeof key, "unit %" PRId64 " %s", number, or_empty(event_text(event, "name")));
+    if (!is_news(printer, key)) return;
+    buf_printf(text, "unit %" PRId64 ": %s", number, or_empty(event_text(event, "name")));
+    if (event_text(event, "file") && event_int(event, "line", &at))
+        buf_printf(text, ", compiled at %s:%" PRId64, event_text(event, "file"), at);
+    const char *origin = event_text(event, "origin");
+    if (origin && strcmp(origin, "script")) buf_printf(text, " (%s)", origin);
+}
+
+static void say_compile(struct printer *printer, const struct event *event, struct buf *text) {
+    double ms = 0;
+    const char *cause = event_text(event, "cause"), *failed = event_text(event, "failed");
+    const char *trigger = event_text(event, "trigger"), *frame = event_text(event, "frame");
+    event_number(event, "ms", &ms);
+    who(event, text);
+    buf_printf(text, "compile %s (%s) %.1f s", or_empty(event_text(event, "id")), or_empty(trigger), ms / 1e3);
+    if (frame) buf_printf(text, " %s", frame);
+    buf_printf(text, " [%s]", label_of(printer, event));
+    if (failed) buf_printf(text, ", failed: %s", failed);
+    if (cause && strcmp(or_empty(trigger), "recompile") == 0) buf_printf(text, ": %.*s", CAUSE_MAX, cause);
+}
+
+static void say_break(struct printer *printer, const struct event *event, struct buf *text) {
+    (void)printer;
+    int64_t at = 0;
+    const char *code = event_text(event, "code");
+    who(event, text);
+    buf_puts(text, "graph break");
+    if (event_text(event, "file") && event_int(event, "line", &at))
+        buf_printf(text, " at %s:%" PRId64, event_text(event, "file"), at);
+    buf_printf(text, ": %s", or_empty(event_text(event, "reason")));
+    if (code) buf_printf(text, " [%s]", code);
+}
+
+static void settings_text(const json_t *settings, struct buf *text) {
+    const char *key;
+    const json_t *value;
+    bool any = false;
+    json_object_foreach((json_t *)settings, key, value) {
+        buf_printf(text, "%s%s=%s", any ? " " : "", key, or_empty(json_string_value(value)));
+        any = true;
+    }
+    if (!any) buf_puts(text, "as written");
+}
+
+static void say_switch(struct printer *printer, const struct event *event, struct buf *text) {
+    (void)printer;
+    int64_t id = 0, at = 0, line_number = 0;
+    double ms;
+    const char *status = event_text(event, "status"), *reason = event_text(event, "reason");
+    if (strcmp(status, "ready") == 0) return;
+    event_int(event, "id", &id);
+    who(event, text);
+    buf_printf(text, "switch %" PRId64 " (%s) to ", id, or_empty(event_text(event, "by")));
+    settings_text(json_object_get(event->body, "to"), text);
+    buf_printf(text, ": %s", status);
+    if (event_int(event, "at", &at)) buf_printf(text, " at step %" PRId64, at);
+    if (event_number(event, "swap_ms", &ms) && strcmp(status, "applied") == 0) buf_printf(text, ", swap %.2f ms", ms);
+    if (reason && *reason) buf_printf(text, ": %s", reason);
+    if (event_text(event, "file") && event_int(event, "line", &line_number))
+        buf_printf(text, " (%s:%" PRId64 ")", event_text(event, "file"), line_number);
+}
+
+static void say_variant(struct printer *printer, const struct event *event, struct buf *text) {
+    (void)text;
+    char key[24];
+    int64_t variant = 0;
+    event_int(event, "variant", &variant);
+    snprintf(key, sizeof key, "%" PRId64, variant);
+    json_object_set(printer->labels, key, json_object_get(event->body, "label"));
+}
+
+static void say_speedup(struct printer *printer, const struct event *event, struct buf *text) {
+    double ratio, low = 0, high = 0;
+    int64_t pairs = 0;
+    if (!event_number(event, "ratio", &ratio)) return;
+    event_number(event, "low", &low);
+    event_number(event, "high", &high);
+    event_int(event, "pairs", &pairs);
+    who(event, text);
+    buf_printf(text, "%s over eager: %.2f (95 %%: %.2f to %.2f, %" PRId64 " pairs): %s", label_of(printer, event),
+               ratio, low, high, pairs, or_empty(event_text(event, "verdict")));
+}
+
+static void say_problem(struct printer *printer, const struct event *event, struct buf *text) {
+    (void)printer;
+    const char *hint = event_text(event, "hint");
+    who(event, text);
+    buf_printf(text, "%s: %s", or_empty(event_text(event, "what")), or_empty(event_text(event, "text")));
+    if (hint) buf_printf(text, ". %s", hint);
+}
+
+static void say_finding(struct printer *printer, const struct event *event, struct buf *text) {
+    (void)printer;
+    who(event, text);
+    buf_puts(text, or_empty(event_text(event, "text")));
+}
+
+static void (*const say[EVENT_KIND_COUNT])(struct printer *, const struct event *, struct buf *) = {
+    [EVENT_JOB] = say_job,         [EVENT_RANK] = say_rank,       [EVENT_UNIT] = say_unit,
+    [EVENT_COMPILE] = say_compile, [EVENT_BREAK] = say_break,     [EVENT_SWITCH] = say_switch,
+    [EVENT_VARIANT] = say_variant, [EVENT_SPEEDUP] = say_speedup, [EVENT_PROBLEM] = say_problem,
+    [EVENT_FINDING] = say_finding,
+};
+
+void printer_event(struct printer *printer, const struct event *event, struct buf *ret_lines) {
+    if (event->kind >= EVENT_KIND_COUNT || !say[event->kind]) return;
+    struct buf text = BUF_INIT;
+    say[event->kind](printer, event, &text);
+    if (text.size) line(ret_lines, text.data);
+    buf_done(&text);
+}
