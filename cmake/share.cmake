@@ -66,7 +66,7 @@ add_custom_command(
   DEPENDS ${share_list} ${share_sources} ${CMAKE_SOURCE_DIR}/cmake/share.cmake
   COMMENT "copying agent, presets and demo to lib/inductop"
   VERBATIM)
-set(share_outputs ${CMAKE_BINARY_DIR}/share.list.copied)
+add_custom_target(share_files ALL DEPENDS ${CMAKE_BINARY_DIR}/share.list.copied)
 
 if(TARGET inductop)
   set(share_settings ${share_to}/agent/inductop_agent/settings.json)
@@ -78,9 +78,8 @@ if(TARGET inductop)
     DEPENDS inductop
     COMMENT "printing settings.json"
     VERBATIM)
-  list(APPEND share_outputs ${share_settings})
+  add_custom_target(share_settings ALL DEPENDS ${share_settings})
 endif()
-add_custom_target(share ALL DEPENDS ${share_outputs})
 
 include(GNUInstallDirs)
 if(TARGET inductop)
