@@ -72,10 +72,10 @@ bool stats_ratio(const double *log_ratios, size_t count, double *scratch, struct
     if (count < STATS_PAIRS_LEAST) return false;
     memmove(scratch, log_ratios, count * sizeof scratch[0]);
     stats_sort(scratch, count);
-    double n = (double)count, cut = (double)trimmed(count, STATS_TRIM);
+    size_t kept = count - 2 * trimmed(count, STATS_TRIM);
     double mean = stats_trimmed_mean(scratch, count, STATS_TRIM);
-    double error = sqrt(stats_winsorised_variance(scratch, count, STATS_TRIM) / n) / (1 - 2 * cut / n);
-    double half = stats_t95((size_t)(n - 2 * cut) - 1) * error;
+    double squares = stats_winsorised_variance(scratch, count, STATS_TRIM) * (double)(count - 1);
+    double half = stats_t95(kept - 1) * sqrt(squares / (double)(kept * (kept - 1)));
     *ret = (struct stats_interval){exp(mean), exp(mean - half), exp(mean + half)};
     return true;
 }

@@ -71,11 +71,11 @@ static void test_t_points(void **state) {
 
 static void test_ratio_interval_by_hand(void **state) {
     (void)state;
-    /* n 5, one off each end: mean of 0.1 0.2 0.3, winsorised 0.1 0.1 0.2 0.3 0.3, h 3 */
+    /* n 5, one off each end: mean of 0.1 0.2 0.3; winsorised 0.1 0.1 0.2 0.3 0.3, variance 0.01; 3 kept, t for 2 */
     double logs[] = {9, 0.2, 0.1, 0.3, -9}, scratch[5];
     struct stats_interval interval;
     assert_true(stats_ratio(logs, 5, scratch, &interval));
-    double error = sqrt(0.01 / 5) / 0.6;
+    double error = sqrt(0.01 * (5 - 1) / (3 * (3 - 1)));
     NEAR(interval.ratio, exp(0.2), 1e-12);
     NEAR(interval.low, exp(0.2 - 4.303 * error), 1e-12);
     NEAR(interval.high, exp(0.2 + 4.303 * error), 1e-12);

@@ -1,0 +1,3 @@
+# Programs that print figures; `make bench` runs them, CI does not judge their numbers.
+add_executable(bench_statistics EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tests/bench/statistics.c)
+target_link_libraries(bench_statistics PRIVATE room_tune)
