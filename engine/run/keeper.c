@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/run/keeper.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine/run/descriptors.h"
+#include "engine/run/say.h"
+#include "engine/run/witness.h"
+#include "engine/base/banned.h"
+
+enum {
+    SENDER_MS = 20,        /* until a sender to many has reached the witness too */
+    TICK_MS = 20,          /* between looks at an engine that writes its last lines */
+    LAST_LINES_MS = 5000,  /* for the engine, after the job's end, while stderr can be written to */
+    UNREAD_MS = 30000,     /* the same while it cannot, when nobody sits at the terminal who could interrupt */
+    REAP_MS = 200,         /* for the kernel to end what was killed */
+    EXIT_ROOM = 32,
+};
+
+enum go { GO = 'g', GO_BARE = 'b' };
+
+struct front {
+    const struct keeper_job *job;
+    sigset_t mask, ignored; /* as the shell gave them */
+    pid_t pid, job_pid, engine; /* engine 0: none, or it has ended */
+    int job_fd;                 /* pidfd, or -1 */
+    int go[2];                  /* releases the held job */
+    int report[2];              /* why exec failed: closed by a good exec */
+    int signals, exit_fd;
+    int status; /* of the job, once it is over */
+    bool over;
+    int exec_error; /* errno, 0: none */
+    struct witness witness;
+};
+
+void keeper_begin(void) {
+    descriptors_fill_standard();
+}
+
+/* ---- signals, as they were and as we need them ---- */
+
+static bool is_stop(int signal) {
+    return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+}
+
+/* Blocked and not ignored: with SIGCHLD ignored waitpid() would fail, and a blocked signal is queued for us whatever the job's
+ * user asked for. */
+static void take_signals(struct front *front) {
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &front->mask);
+    sigemptyset(&front->ignored);
+    for (int number = 1; number < NSIG; number++) {
+        struct sigaction was;
+        if (sigaction(number, NULL, &was) || was.sa_handler != SIG_IGN) continue;
+        sigaddset(&front->ignored, number);
+        signal(number, SIG_DFL);
+    }
+}
+
+static void give_signals_back(const struct front *front) {
+    for (int number = 1; number < NSIG; number++)
+        if (sigismember(&front->ignored, number) == 1) signal(number, SIG_IGN);
+    sigprocmask(SIG_SETMASK, &front->mask, NULL);
+}
+
+static void unblock_for_a_moment(int number) {
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, number);
+    sigprocmask(SIG_UNBLOCK, &one, NULL);
+    sigprocmask(SIG_BLOCK, &one, NULL);
+}
+
+static bool take_pending(int number) {
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, number);
+    return sigtimedwait(&one, NULL, &(struct timespec){0, 0}) == number;
+}
+
+/* By the signal that stopped the job, so that the shell sees the same. Returns when somebody continued us. */
+static void stop_self(const struct front *front, int number) {
+    kill(front->pid, number);
+    unblock_for_a_moment(number);
+}
+
+/* ---- becoming the job ---- */
+
+/* Our variables may be what makes the environment too long: then the job goes without them. Returns errno. */
+static int exec_job(const struct front *front, char *const *envp, int report) {
+    char *const *argv = front->job->argv;
+    execvpe(argv[0], argv, envp);
+    if (errno == E2BIG && envp != environ) {
+        int note = -E2BIG;
+        if (write(report, &note, sizeof note) < 0) {} /* the front is gone: nobody to tell */
+        execvpe(argv[0], argv, environ);
+    }
+    return errno;
+}
+
+static int exec_exit_code(int number) {
+    return number == ENOENT ? KEEPER_NOT_FOUND : KEEPER_CANNOT_RUN;
+}
+
+static void say_exec_error(const struct front *front, int number) {
+    const char *name = front->job->argv[0];
+    if (number != ENOENT) say("could not run '%s': %s", name, strerror(number));
+    else if (strchr(name, '/') && !access(name, F_OK))
+        say("could not run '%s': the interpreter named in its first line was not found", name);
+    else say("command '%s' not found", name);
+}
+
+static _Noreturn void run_bare(const struct front *front) {
+    give_signals_back(front);
+    int number = exec_job(front, environ, -1);
+    say_exec_error(front, number);
+    _exit(exec_exit_code(number));
+}
+
+static _Noreturn void hold_then_run(const struct front *front) {
+    char go;
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    close(front->go[1]);
+    if (read(front->go[0], &go, 1) != 1) _exit(KEEPER_FAULT); /* the front is gone */
+    give_signals_back(front);
+    int number = exec_job(front, go == GO ? front->job->envp : environ, front->report[1]);
+    if (write(front->report[1], &number, sizeof number) < 0) {}
+    _exit(exec_exit_code(number));
+}
+
+/* ---- SESSION/exit ---- */
+
+/* The room is taken at the start: a full disk must not cost the exit status. */
+static int reserve_exit(struct front *front) {
+    int session = front->job->session_fd;
+    int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW;
+    front->exit_fd = openat(session, "exit.tmp", flags, 0600);
+    if (front->exit_fd < 0) return -1;
+    unlinkat(session, "exit", 0);
+    return pwrite(front->exit_fd, (char[EXIT_ROOM]){0}, EXIT_ROOM, 0) == EXIT_ROOM ? 0 : -1;
+}
+
+static void write_exit(const struct front *front) {
+    int status = front->status;
+    char text[EXIT_ROOM];
+    int size = WIFSIGNALED(status) ? snprintf(text, sizeof text, "signal %d\n", WTERMSIG(status))
+                                   : snprintf(text, sizeof text, "exit %d\n", WEXITSTATUS(status));
+    int session = front->job->session_fd;
+    if (pwrite(front->exit_fd, text, (size_t)size, 0) != size || ftruncate(front->exit_fd, size) ||
+        renameat(session, "exit.tmp", session, "exit"))
+        say("could not write how the job ended to its session: %s", strerror(errno));
+}
+
+/* ---- start ---- */
+
+static int prepare(struct front *front) {
+    if (reserve_exit(front)) return -1;
+    if (pipe2(front->go, O_CLOEXEC) || pipe2(front->report, O_CLOEXEC)) return -1;
+    sigset_t all;
+    sigfillset(&all);
+    front->signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (front->signals < 0) return -1;
+    descriptor_close_on_exec(front->job->session_fd);
+    for (size_t i = 0; i < front->job->keep_count; i++)
+        descriptor_close_on_exec(front->job->keep_fds[i]);
+    return 0;
+}
+
+static _Noreturn void give_up_and_run_bare(const struct front *front, int number) {
+    say("could not set up the session: %s: the job runs without inductop", strerror(number));
+    if (front->exit_fd >= 0) unlinkat(front->job->session_fd, "exit.tmp", 0);
+    run_bare(front);
+}
+
+static void close_inherited(const struct front *front) {
+    const struct keeper_job *job = front->job;
+    const int own[] = {job->session_fd, front->exit_fd,        front->go[1], front->report[0],
+                       front->signals,  front->witness.socket, front->job_fd};
+    int keep[ARRAY_SIZE(own) + KEEPER_KEEP];
+    assert(job->keep_count <= KEEPER_KEEP);
+    memcpy(keep, own, sizeof own);
+    if (job->keep_count) memcpy(keep + ARRAY_SIZE(own), job->keep_fds, job->keep_count * sizeof *keep);
+    descriptors_to_null(0, 1);
+    descriptors_close_others(3, keep, ARRAY_SIZE(own) + job->keep_count);
+}
+
+/* What came before the job existed it has not got. What came to the group since is still pending there, and joins. The witness is
+ * asked so that it forgets: its next answer must be about the next signal. */
+static void pass_on_pending(struct front *front) {
+    struct signalfd_siginfo got;
+    while (read(front->signals, &got, sizeof got) == sizeof got) {
+        int number = (int)got.ssi_signo;
+        witness_saw(&front->witness, number);
+        if (number != SIGCHLD && number != SIGCONT) kill(front->job_pid, number);
+    }
+}
+
+static int start_job(struct front *front) {
+    front->pid = getpid();
+    front->job_pid = fork();
+    if (front->job_pid < 0) return -1;
+    if (front->job_pid == 0) hold_then_run(front);
+    front->job_fd = (int)syscall(SYS_pidfd_open, front->job_pid, 0);
+    if (witness_start(&front->witness, front->job_pid, front->job_fd))
+        say("could not start the witness: %s: signals may reach the job twice", strerror(errno));
+    if (front->job->start_engine)
+        front->engine = front->job->start_engine(front->job->ctx, front->job_pid);
+    enum go go = front->engine < 0 ? GO_BARE : GO;
+    if (front->engine < 0) front->engine = 0;
+    close(front->go[0]);
+    close(front->report[1]);
+    close_inherited(front);
+    pass_on_pending(front);
+    if (write(front->go[1], &(char){(char)go}, 1) < 0) {} /* it was killed: the loop sees that */
+    close(front->go[1]);
+    return 0;
+}
+
+/* ---- while the job runs ---- */
+
+static void say_engine_ended(int status) {
+    bool by_signal = WIFSIGNALED(status);
+    say("the engine ended (%s %d): the job goes on, its figures end here", by_signal ? "signal" : "exit",
+        by_signal ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+/* Everything that ended, strangers included: as PID 1 of a container they are ours. Returns the signal that stopped the job, 0. */
+static int reap(struct front *front) {
+    int stopped = 0, status, engine_status = 0;
+    bool witness_is_gone = false, engine_is_gone = false;
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
+        if (pid == front->job_pid && WIFSTOPPED(status)) stopped = WSTOPSIG(status);
+        if (WIFSTOPPED(status)) continue;
+        if (pid == front->job_pid) front->over = true, front->status = status;
+        else if (pid == front->engine) engine_is_gone = true, engine_status = status;
+        else if (pid == front->witness.pid) witness_is_gone = true;
+    }
+    if (engine_is_gone) front->engine = 0;
+    if (witness_is_gone) witness_ended(&front->witness);
+    if (front->over) return 0;
+    if (engine_is_gone) say_engine_ended(engine_status);
+    if (witness_is_gone) witness_start(&front->witness, front->job_pid, front->job_fd);
+    return stopped;
+}
+
+static void stop_with_job(struct front *front, int number) {
+    witness_watch(&front->witness);
+    stop_self(front, number);
+    witness_rest(&front->witness);
+}
+
+static void send_to_job(const struct front *front, const struct signalfd_siginfo *got) {
+    union sigval value = {.sival_ptr = (void *)(uintptr_t)got->ssi_ptr};
+    if (got->ssi_code == SI_QUEUE) sigqueue(front->job_pid, (int)got->ssi_signo, value);
+    else kill(front->job_pid, (int)got->ssi_signo);
+}
+
+static void forward(struct front *front, const struct signalfd_siginfo *got) {
+    int number = (int)got->ssi_signo;
+    pid_t sender = (pid_t)got->ssi_pid;
+    if (sender == front->pid) return;
+    if (front->witness.pid && sender == front->witness.pid) {
+        witness_saw(&front->witness, number);
+        return;
+    }
+    poll(&(struct pollfd){front->job_fd, POLLIN, 0}, 1, SENDER_MS);
+    bool came_again = take_pending(number);
+    if (witness_saw(&front->witness, number)) return;
+    send_to_job(front, got);
+    if (came_again) kill(front->job_pid, number);
+}
+
+static void read_report(struct front *front, struct pollfd *polled) {
+    int note;
+    ssize_t size = read(front->report[0], &note, sizeof note);
+    if (size == sizeof note && note > 0) front->exec_error = note;
+    if (size == sizeof note && note == -E2BIG)
+        say("the environment has no room for our variables: the job runs without inductop");
+    if (size != sizeof note && !(size < 0 && errno == EINTR)) polled->fd = -1;
+}
+
+/* The job's end comes before a signal, which would have nobody to go to. */
+static void keep_until_over(struct front *front) {
+    struct pollfd polled[] = {{front->signals, POLLIN, 0}, {front->report[0], POLLIN, 0}};
+    for (;;) {
+        poll(polled, ARRAY_SIZE(polled), -1);
+        if (polled[1].revents) read_report(front, &polled[1]);
+        for (ssize_t size = 1; size > 0;) {
+            int stopped = reap(front);
+            if (front->over) break;
+            if (stopped) stop_with_job(front, stopped);
+            struct signalfd_siginfo got;
+            size = read(front->signals, &got, sizeof got);
+            if (size > 0 && got.ssi_signo != SIGCHLD) forward(front, &got);
+        }
+        if (!front->over) continue;
+        while (polled[1].fd >= 0) read_report(front, &polled[1]);
+        return;
+    }
+}
+
+/* ---- after the job ---- */
+
+static bool is_somebody_at_terminal(void) {
+    int fd = open("/dev/tty", O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0) return false;
+    bool yes = tcgetpgrp(fd) == getpgrp();
+    close(fd);
+    return yes;
+}
+
+/* Signals since the last look: true when one of them says that we shall not stay. */
+static bool is_wait_interrupted(const struct front *front) {
+    struct signalfd_siginfo got;
+    bool yes = false;
+    while (read(front->signals, &got, sizeof got) == sizeof got) {
+        int number = (int)got.ssi_signo;
+        if (is_stop(number)) stop_self(front, number);
+        else if (number != SIGCHLD && number != SIGCONT && number != SIGWINCH && number != SIGURG)
+            yes = true;
+    }
+    return yes;
+}
+
+static bool is_engine_gone(struct front *front) {
+    reap(front);
+    return front->engine == 0;
+}
+
+static void end_engine(struct front *front) {
+    kill(front->engine, SIGKILL);
+    for (int left = REAP_MS; left > 0 && !is_engine_gone(front); left -= TICK_MS)
+        poll(&(struct pollfd){front->signals, POLLIN, 0}, 1, TICK_MS), is_wait_interrupted(front);
+}
+
+/* The engine sees the job's end by itself, writes its last lines and ends. */
+static void wait_for_engine(struct front *front) {
+    int left = LAST_LINES_MS, left_unread = UNREAD_MS;
+    for (bool deaf = true; !is_engine_gone(front);) {
+        int events = poll(&(struct pollfd){front->signals, POLLIN, 0}, 1, TICK_MS);
+        bool interrupted = is_wait_interrupted(front);
+        if (interrupted && !deaf) break;
+        if (process_is_stopped(front->engine)) break;
+        if (events) continue;
+        deaf = false; /* what came in the first tick was sent to the job as well */
+        if (is_stderr_writable()) left -= TICK_MS;
+        else if (!is_somebody_at_terminal()) left_unread -= TICK_MS;
+        if (left <= 0 || left_unread <= 0) break;
+    }
+    if (front->engine) end_engine(front);
+}
+
+/* As PID 1 a signal of our own has no effect. */
+static _Noreturn void end_as_job(const struct front *front) {
+    if (!WIFSIGNALED(front->status)) _exit(WEXITSTATUS(front->status));
+    int number = WTERMSIG(front->status);
+    prctl(PR_SET_DUMPABLE, 0);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    signal(number, SIG_DFL);
+    kill(front->pid, number);
+    unblock_for_a_moment(number);
+    _exit(128 + number);
+}
+
+_Noreturn void keeper_run_headless(const struct keeper_job *job) {
+    struct front front = {.job = job, .job_fd = -1, .signals = -1, .exit_fd = -1, .witness = WITNESS_INIT};
+    keeper_begin();
+    take_signals(&front);
+    if (job->session_fd < 0) run_bare(&front);
+    if (prepare(&front) || start_job(&front)) give_up_and_run_bare(&front, errno);
+    keep_until_over(&front);
+    witness_dismiss(&front.witness);
+    if (front.exec_error) say_exec_error(&front, front.exec_error);
+    write_exit(&front);
+    wait_for_engine(&front);
+    end_as_job(&front);
+}
