@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "engine/run/descriptors.h"
-#include "engine/run/say.h"
 #include "engine/run/witness.h"
 #include "engine/base/banned.h"
 
@@ -121,10 +120,10 @@ static int exec_exit_code(int number) {
 
 static void say_exec_error(const struct front *front, int number) {
     const char *name = front->job->argv[0];
-    if (number != ENOENT) say("could not run '%s': %s", name, strerror(number));
+    if (number != ENOENT) keeper_say("could not run '%s': %s", name, strerror(number));
     else if (strchr(name, '/') && !access(name, F_OK))
-        say("could not run '%s': the interpreter named in its first line was not found", name);
-    else say("command '%s' not found", name);
+        keeper_say("could not run '%s': the interpreter named in its first line was not found", name);
+    else keeper_say("command '%s' not found", name);
 }
 
 static _Noreturn void run_bare(const struct front *front) {
@@ -165,7 +164,7 @@ static void write_exit(const struct front *front) {
     int session = front->job->session_fd;
     if (pwrite(front->exit_fd, text, (size_t)size, 0) != size || ftruncate(front->exit_fd, size) ||
         renameat(session, "exit.tmp", session, "exit"))
-        say("could not write how the job ended to its session: %s", strerror(errno));
+        keeper_say("could not write how the job ended to its session: %s", strerror(errno));
 }
 
 /* ---- start ---- */
@@ -184,7 +183,7 @@ static int prepare(struct front *front) {
 }
 
 static _Noreturn void give_up_and_run_bare(const struct front *front, int number) {
-    say("could not set up the session: %s: the job runs without inductop", strerror(number));
+    keeper_say("could not set up the session: %s: the job runs without inductop", strerror(number));
     if (front->exit_fd >= 0) unlinkat(front->job->session_fd, "exit.tmp", 0);
     run_bare(front);
 }
@@ -219,7 +218,7 @@ static int start_job(struct front *front) {
     if (front->job_pid == 0) hold_then_run(front);
     front->job_fd = (int)syscall(SYS_pidfd_open, front->job_pid, 0);
     if (witness_start(&front->witness, front->job_pid, front->job_fd))
-        say("could not start the witness: %s: signals may reach the job twice", strerror(errno));
+        keeper_say("could not start the witness: %s: signals may reach the job twice", strerror(errno));
     if (front->job->start_engine)
         front->engine = front->job->start_engine(front->job->ctx, front->job_pid);
     enum go go = front->engine < 0 ? GO_BARE : GO;
@@ -237,7 +236,7 @@ static int start_job(struct front *front) {
 
 static void say_engine_ended(int status) {
     bool by_signal = WIFSIGNALED(status);
-    say("the engine ended (%s %d): the job goes on, its figures end here", by_signal ? "signal" : "exit",
+    keeper_say("the engine ended (%s %d): the job goes on, its figures end here", by_signal ? "signal" : "exit",
         by_signal ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
@@ -292,7 +291,7 @@ static void read_report(struct front *front, struct pollfd *polled) {
     ssize_t size = read(front->report[0], &note, sizeof note);
     if (size == sizeof note && note > 0) front->exec_error = note;
     if (size == sizeof note && note == -E2BIG)
-        say("the environment has no room for our variables: the job runs without inductop");
+        keeper_say("the environment has no room for our variables: the job runs without inductop");
     if (size != sizeof note && !(size < 0 && errno == EINTR)) polled->fd = -1;
 }
 

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "engine/run/say.h" /* keeper_say(), for lines of the caller */
+
 /* Exit codes that are not the job's, as env(1) has them. */
 enum { KEEPER_FAULT = 125, KEEPER_CANNOT_RUN = 126, KEEPER_NOT_FOUND = 127 };
 

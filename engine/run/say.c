@@ -43,7 +43,7 @@ static void write_patiently(int fd, bool is_socket, const char *bytes, size_t si
     }
 }
 
-void say(const char *format, ...) {
+void keeper_say(const char *format, ...) {
     char line[LINE_SIZE] = "inductop: ";
     size_t used = strlen(line);
     va_list args;

@@ -19,7 +19,6 @@
 #include "engine/base/attr.h"
 #include "engine/run/keeper.h"
 #include "engine/run/launch.h"
-#include "engine/run/say.h"
 #include "engine/base/banned.h"
 
 struct driver {
@@ -82,11 +81,11 @@ static pid_t start_engine(void *ctx, pid_t job) {
                                  .keep_count = driver->keep_fd >= 0, .keep_stdout = driver->keep_stdout};
     struct err err;
     if (!strcmp(driver->behaviour, "fails")) {
-        say("could not start the engine: it was told to fail: the job runs without inductop");
+        keeper_say("could not start the engine: it was told to fail: the job runs without inductop");
         return -1;
     }
     pid_t pid = launch_engine(&what, &err);
-    if (pid < 0) say("%s: the job runs without inductop", err.message);
+    if (pid < 0) keeper_say("%s: the job runs without inductop", err.message);
     return pid;
 }
 
