@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiles nothing."""
+
+import torch
+from loop import done, labels, seeded, steps, tell
+from model import Net
+from torch.nn import functional as F
+
+torch.manual_seed(0)
+model = Net()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+
+loss = torch.tensor(0.0)
+for step in steps():
+    loss = F.cross_entropy(model(seeded(step, 8, 32)), labels(step, 8, 10))
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    tell(loss)
+done(loss, model)
