@@ -29,14 +29,16 @@ static size_t distance(const char *a, const char *b) {
         for (size_t j = 1; j <= m; j++) {
             size_t other = letter(a, i - 1) != letter(b, j - 1);
             row[j] = least(least(above[j], row[j - 1]) + 1, above[j - 1] + other);
-            if (i > 1 && j > 1 && letter(a, i - 1) == letter(b, j - 2) && letter(a, i - 2) == letter(b, j - 1))
+            if (i > 1 && j > 1 && letter(a, i - 1) == letter(b, j - 2) &&
+                letter(a, i - 2) == letter(b, j - 1))
                 row[j] = least(row[j], second[j - 2] + 1);
         }
     }
     return rows[n % 3][m];
 }
 
-size_t nearest_find(const char *text, const char *const *names, size_t count, size_t ret_places[NEAREST_MAX]) {
+size_t nearest_find(const char *text, const char *const *names, size_t count,
+                    size_t ret_places[NEAREST_MAX]) {
     size_t found = 0, distances[NEAREST_MAX + 1], places[NEAREST_MAX + 1];
     size_t near = strlen(text) / 3 + 2;
     for (size_t i = 0; i < count; i++) {
@@ -61,7 +63,11 @@ void nearest_hint(struct err *err, const char *text, const char *const *names, s
     if (!found) return;
     CLEANUP(buf_done) struct buf hint = BUF_INIT;
     for (size_t i = 0; i < found; i++)
-        buf_printf(&hint, "%s'%s'", i == 0 ? "Did you mean " : i + 1 < found ? ", " : " or ", names[places[i]]);
+        buf_printf(&hint, "%s'%s'",
+                   i == 0          ? "Did you mean "
+                   : i + 1 < found ? ", "
+                                   : " or ",
+                   names[places[i]]);
     err_hint(err, "%s?", buf_text(&hint));
 }
 

@@ -15,8 +15,9 @@
 enum { HELP_COLUMN = 30 };
 
 static const struct option_row table[OPTION_ID_COUNT] = {
-#define OPTION(symbol, name, flag, type, group, def, choices, min, max, unit, argument, help) \
-    [OPTION_##symbol] = {name, flag, OPTION_TYPE_##type, group, def, choices, min, max, unit, argument, help},
+#define OPTION(symbol, name, flag, type, group, def, choices, min, max, unit, argument, help)      \
+    [OPTION_##symbol] = {name, flag, OPTION_TYPE_##type, group, def, choices, min,                 \
+                         max,  unit, argument,           help},
 #include "engine/setup/options.def"
 #undef OPTION
 };
@@ -44,7 +45,8 @@ static int find_flag(char flag) {
 
 /* ---- values ---- */
 
-static int set_choice(const struct option_row *row, struct option_value *value, const char *text, struct err *err) {
+static int set_choice(const struct option_row *row, struct option_value *value, const char *text,
+                      struct err *err) {
     uint64_t at = 0;
     size_t size = strlen(text);
     for (const char *choice = row->choices; choice; at++) {
@@ -55,26 +57,33 @@ static int set_choice(const struct option_row *row, struct option_value *value, 
         }
         choice = choice[length] ? choice + length + 1 : NULL;
     }
-    return err_set(err, ERR_USAGE, "value '%s' of option '--%s' is not one of %s", text, row->name, row->choices);
+    return err_set(err, ERR_USAGE, "value '%s' of option '--%s' is not one of %s", text, row->name,
+                   row->choices);
 }
 
-static int set_count(const struct option_row *row, struct option_value *value, const char *text, struct err *err) {
+static int set_count(const struct option_row *row, struct option_value *value, const char *text,
+                     struct err *err) {
     uint64_t number;
     if (str_to_u64(text, &number) && number >= row->min && number <= row->max) {
         value->number = number;
         return 0;
     }
-    return err_set(err, ERR_USAGE, "value '%s' of option '--%s' is no number from %" PRIu64 " to %" PRIu64, text, row->name,
-                   row->min, row->max);
+    return err_set(err, ERR_USAGE,
+                   "value '%s' of option '--%s' is no number from %" PRIu64 " to %" PRIu64, text,
+                   row->name, row->min, row->max);
 }
 
 static int check_word(const struct option_row *row, const char *text, struct err *err) {
     size_t size = strlen(text);
     bool is_word = size >= row->min && size <= row->max && *text != '.' && *text != '-';
-    for (const char *at = text; *at; at++) is_word &= isalnum((unsigned char)*at) || strchr("._-", *at);
+    for (const char *at = text; *at; at++)
+        is_word &= isalnum((unsigned char)*at) || strchr("._-", *at);
     if (is_word) return 0;
     int code = err_set(err, ERR_USAGE, "value '%s' of option '--%s' is no name", text, row->name);
-    err_hint(err, "Use up to %" PRIu64 " letters, digits, '.', '_' and '-', and begin with a letter or digit.", row->max);
+    err_hint(err,
+             "Use up to %" PRIu64
+             " letters, digits, '.', '_' and '-', and begin with a letter or digit.",
+             row->max);
     return code;
 }
 
@@ -86,7 +95,8 @@ static void add_to_list(struct option_value *value, const char *text) {
     value->list[value->count++] = text;
 }
 
-static int set_value(const struct option_row *row, struct option_value *value, const char *text, struct err *err) {
+static int set_value(const struct option_row *row, struct option_value *value, const char *text,
+                     struct err *err) {
     int rc = 0;
     switch (row->type) {
     case OPTION_TYPE_FLAG: break;
@@ -145,7 +155,8 @@ static int read_long(struct reader *reader, const char *word, struct err *err) {
         return refuse_unknown(shown, bare, err);
     }
     bool is_flag = table[id].type == OPTION_TYPE_FLAG;
-    if (is_flag && equals) return err_set(err, ERR_USAGE, "option '--%s' takes no value", table[id].name);
+    if (is_flag && equals)
+        return err_set(err, ERR_USAGE, "option '--%s' takes no value", table[id].name);
     if (is_flag) return set_value(&table[id], &reader->options->values[id], "", err);
     if (equals) return set_value(&table[id], &reader->options->values[id], equals + 1, err);
     return take_next(reader, id, err);
@@ -157,7 +168,8 @@ static int read_short(struct reader *reader, const char *word, struct err *err) 
         if (id < 0) return refuse_unknown(word, word + 1, err);
         struct option_value *value = &reader->options->values[id];
         if (table[id].type != OPTION_TYPE_FLAG)
-            return letter[1] ? set_value(&table[id], value, letter + 1, err) : take_next(reader, id, err);
+            return letter[1] ? set_value(&table[id], value, letter + 1, err)
+                             : take_next(reader, id, err);
         if ((rc = set_value(&table[id], value, "", err)) < 0) return rc;
     }
     return 0;
@@ -191,7 +203,8 @@ void options_done(struct options *options) {
 int options_parse(int argc, char **argv, struct options *ret, int *ret_first, struct err *err) {
     CLEANUP(options_done) struct options options;
     options_init(&options);
-    struct reader reader = {.argc = argc, .at = argc > 0 ? 1 : 0, .argv = argv, .options = &options};
+    struct reader reader = {
+        .argc = argc, .at = argc > 0 ? 1 : 0, .argv = argv, .options = &options};
     int rc = read_all(&reader, err);
     if (rc < 0) return rc;
     options_done(ret);
@@ -213,7 +226,8 @@ uint64_t option_number(const struct options *options, enum option_id id) {
     return options->values[id].number;
 }
 
-const char *const *option_list(const struct options *options, enum option_id id, size_t *ret_count) {
+const char *const *option_list(const struct options *options, enum option_id id,
+                               size_t *ret_count) {
     *ret_count = options->values[id].count;
     return options->values[id].list;
 }
@@ -232,7 +246,8 @@ static void print_row(struct buf *buf, const struct option_row *row) {
         buf_clear(&left);
     }
     buf_printf(buf, "%-*s%s", HELP_COLUMN, buf_text(&left), row->help);
-    if (row->type == OPTION_TYPE_COUNT) buf_printf(buf, ", %" PRIu64 " to %" PRIu64, row->min, row->max);
+    if (row->type == OPTION_TYPE_COUNT)
+        buf_printf(buf, ", %" PRIu64 " to %" PRIu64, row->min, row->max);
     if (row->def) buf_printf(buf, " (default %s)", row->def);
     buf_puts(buf, "\n");
 }

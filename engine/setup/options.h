@@ -1,7 +1,8 @@
 /* Options: inductop's own, as a table, and a parsed command line.
  *
- * The texts in a struct options are the caller's argv (or the table's defaults) and live as long as they do; only the lists are
- * allocated: options_init ... options_done. Pure, no locking, nothing is printed.
+ * The texts in a struct options are the caller's argv (or the table's defaults) and live as long as
+ * they do; only the lists are allocated: options_init ... options_done. Pure, no locking, nothing
+ * is printed.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_SETUP_OPTIONS_H
 #define INDUCTOP_SETUP_OPTIONS_H
@@ -14,7 +15,8 @@
 #include "engine/base/err.h"
 
 enum option_id {
-#define OPTION(symbol, name, flag, type, group, def, choices, min, max, unit, argument, help) OPTION_##symbol,
+#define OPTION(symbol, name, flag, type, group, def, choices, min, max, unit, argument, help)      \
+    OPTION_##symbol,
 #include "engine/setup/options.def"
 #undef OPTION
     OPTION_ID_COUNT
@@ -55,15 +57,17 @@ struct options {
 };
 
 const struct option_row *option_get(enum option_id id);
-const char *option_type_name(enum option_type type); /* "flag", "choice", "count", "text", "word", "list" */
+const char *
+option_type_name(enum option_type type); /* "flag", "choice", "count", "text", "word", "list" */
 
 void options_init(struct options *options); /* all at their defaults */
 void options_done(struct options *options);
 
-/* Reads argv from 1 on, as env, nice and timeout do: up to "--", which is skipped, or to the first word that is no option.
- * `ret_first` is the place behind that: argc when nothing follows. Reads --name, --name=value, --name value, -x, -xvalue,
- * -x value, and flags in a bunch, -qh. A later value replaces the one before, except in a list. `ret` (initialised) and
- * `ret_first` are untouched on failure. */
+/* Reads argv from 1 on, as env, nice and timeout do: up to "--", which is skipped, or to the first
+ * word that is no option. `ret_first` is the place behind that: argc when nothing follows. Reads
+ * --name, --name=value, --name value, -x, -xvalue, -x value, and flags in a bunch, -qh. A later
+ * value replaces the one before, except in a list. `ret` (initialised) and `ret_first` are
+ * untouched on failure. */
 int options_parse(int argc, char **argv, struct options *ret, int *ret_first, struct err *err);
 
 /* Was it on the command line? */

@@ -22,14 +22,17 @@ void plan_done(struct plan *plan) {
     plan_init(plan);
 }
 
-int plan_add(struct plan *plan, uint64_t step, enum plan_by by, const struct settings *change, struct err *err) {
-    if (plan->count == PLAN_MAX) return err_set(err, ERR_LIMIT, "more than %d changes are planned", PLAN_MAX);
+int plan_add(struct plan *plan, uint64_t step, enum plan_by by, const struct settings *change,
+             struct err *err) {
+    if (plan->count == PLAN_MAX)
+        return err_set(err, ERR_LIMIT, "more than %d changes are planned", PLAN_MAX);
     if (plan->count == plan->room) {
         plan->room = plan->room ? 2 * plan->room : 8;
         plan->entries = mem_resize(plan->entries, plan->room, sizeof plan->entries[0]);
     }
     size_t at = plan->count++;
-    for (; at > 0 && plan->entries[at - 1].step > step; at--) plan->entries[at] = plan->entries[at - 1];
+    for (; at > 0 && plan->entries[at - 1].step > step; at--)
+        plan->entries[at] = plan->entries[at - 1];
     plan->entries[at] = (struct plan_entry){.step = step, .by = by};
     settings_copy(&plan->entries[at].change, change);
     return 0;
@@ -45,9 +48,11 @@ int plan_parse_at(struct plan *plan, const char *text, struct err *err) {
     CLEANUP(settings_done) struct settings change = SETTINGS_INIT;
     const char *colon = strchr(text, ':');
     uint64_t step = 0;
-    CLEANUP(cleanup_free) char *number = mem_strndup(text, colon ? (size_t)(colon - text) : strlen(text));
+    CLEANUP(cleanup_free)
+    char *number = mem_strndup(text, colon ? (size_t)(colon - text) : strlen(text));
     if (!colon || !str_to_u64(number, &step) || step > STEP_MAX) {
-        int code = err_set(err, ERR_SYNTAX, "step '%s' is no whole number with ':' behind it", number);
+        int code =
+            err_set(err, ERR_SYNTAX, "step '%s' is no whole number with ':' behind it", number);
         err_hint(err, "Write STEP:KEY=VALUE[,KEY=VALUE], for example 100:mode=max-autotune.");
         return code;
     }

@@ -1,7 +1,9 @@
-/* The plan: which changes act at which step, known at the start. From --preset and --set (step 0) and --at.
+/* The plan: which changes act at which step, known at the start. From --preset and --set (step 0)
+ * and --at.
  *
- * Each entry is a change that is merged over what is in force when its step comes. Sorted by step; entries of one step stay in
- * the order in which they were added. A plan belongs to its holder: plan_init ... plan_done; no locking.
+ * Each entry is a change that is merged over what is in force when its step comes. Sorted by step;
+ * entries of one step stay in the order in which they were added. A plan belongs to its holder:
+ * plan_init ... plan_done; no locking.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_SETUP_PLAN_H
 #define INDUCTOP_SETUP_PLAN_H
@@ -26,13 +28,15 @@ struct plan {
     size_t count, room;
 };
 
-#define PLAN_INIT {NULL, 0, 0}
+#define PLAN_INIT                                                                                  \
+    { NULL, 0, 0 }
 
 void plan_init(struct plan *plan);
 void plan_done(struct plan *plan);
 
 /* Adds a copy of `change`. */
-int plan_add(struct plan *plan, uint64_t step, enum plan_by by, const struct settings *change, struct err *err);
+int plan_add(struct plan *plan, uint64_t step, enum plan_by by, const struct settings *change,
+             struct err *err);
 
 /* Adds what --set says: "KEY=VALUE[,KEY=VALUE]", at step 0. */
 int plan_parse_set(struct plan *plan, const char *text, struct err *err);
@@ -40,7 +44,8 @@ int plan_parse_set(struct plan *plan, const char *text, struct err *err);
 /* Adds what --at says: "STEP:KEY=VALUE[,KEY=VALUE]". */
 int plan_parse_at(struct plan *plan, const char *text, struct err *err);
 
-/* Goes through the plan from the start and refuses what cannot be in force together, naming the step. */
+/* Goes through the plan from the start and refuses what cannot be in force together, naming the
+ * step. */
 int plan_check(const struct plan *plan, struct err *err);
 
 const char *plan_by_name(enum plan_by by); /* "set", "at" */

@@ -13,9 +13,17 @@
 #define OPTIONS_PREFIX "options."
 
 static const struct setting table[SETTING_ID_COUNT] = {
-#define SETTING(symbol, key, type, effect, toggle, label, path, needs, cannot, risk, help)                    \
-    [SETTING_##symbol] = {key,  SETTING_TYPE_##type, SETTING_EFFECT_##effect, toggle, SETTING_LABEL_##label, \
-                          path, needs,               cannot,                  risk,   help},
+#define SETTING(symbol, key, type, effect, toggle, label, path, needs, cannot, risk, help)         \
+    [SETTING_##symbol] = {key,                                                                     \
+                          SETTING_TYPE_##type,                                                     \
+                          SETTING_EFFECT_##effect,                                                 \
+                          toggle,                                                                  \
+                          SETTING_LABEL_##label,                                                   \
+                          path,                                                                    \
+                          needs,                                                                   \
+                          cannot,                                                                  \
+                          risk,                                                                    \
+                          help},
 #define VALUE(symbol, value, needs, help)
 #define OPTION_NAME(name)
 #include "engine/setup/settings.def"
@@ -55,7 +63,8 @@ static const char *without_unit(const char *key) {
 
 int setting_find(const char *key) {
     const char *name = without_unit(key);
-    if (has_prefix(name, OPTIONS_PREFIX)) return name[strlen(OPTIONS_PREFIX)] ? SETTING_OPTIONS : -1;
+    if (has_prefix(name, OPTIONS_PREFIX))
+        return name[strlen(OPTIONS_PREFIX)] ? SETTING_OPTIONS : -1;
     for (int i = 0; i < SETTING_ID_COUNT; i++)
         if (i != SETTING_OPTIONS && strcmp(table[i].key, name) == 0) return i;
     return -1;
@@ -108,10 +117,12 @@ void settings_clear(struct settings *set) {
 void settings_copy(struct settings *set, const struct settings *from) {
     if (set == from) return;
     settings_clear(set);
-    for (size_t i = 0; i < from->count; i++) settings_put(set, from->pairs[i].key, from->pairs[i].value);
+    for (size_t i = 0; i < from->count; i++)
+        settings_put(set, from->pairs[i].key, from->pairs[i].value);
 }
 
-/* Byte order of "a=" and "b=": that of the lines, which differs from that of the keys ("a.b=" comes before "a="). */
+/* Byte order of "a=" and "b=": that of the lines, which differs from that of the keys ("a.b=" comes
+ * before "a="). */
 static int compare_lines(const char *a, const char *b) {
     while (*a && *a == *b) a++, b++;
     int left = *a ? (unsigned char)*a : '=', right = *b ? (unsigned char)*b : '=';
@@ -182,7 +193,8 @@ void settings_merge(struct settings *set, const struct settings *change) {
 bool is_same_settings(const struct settings *a, const struct settings *b) {
     if (a->count != b->count) return false;
     for (size_t i = 0; i < a->count; i++)
-        if (strcmp(a->pairs[i].key, b->pairs[i].key) != 0 || strcmp(a->pairs[i].value, b->pairs[i].value) != 0)
+        if (strcmp(a->pairs[i].key, b->pairs[i].key) != 0 ||
+            strcmp(a->pairs[i].value, b->pairs[i].value) != 0)
             return false;
     return true;
 }
@@ -190,7 +202,8 @@ bool is_same_settings(const struct settings *a, const struct settings *b) {
 uint32_t settings_key(const struct settings *set) {
     if (!set->count) return 0;
     CLEANUP(buf_done) struct buf lines = BUF_INIT;
-    for (size_t i = 0; i < set->count; i++) buf_printf(&lines, "%s=%s\n", set->pairs[i].key, set->pairs[i].value);
+    for (size_t i = 0; i < set->count; i++)
+        buf_printf(&lines, "%s=%s\n", set->pairs[i].key, set->pairs[i].value);
     uint32_t key = str_hash(lines.data, lines.size) & 0x7fffffffu;
     return key ? key : 1;
 }
@@ -225,7 +238,8 @@ static void text_value(struct buf *text, const char *value) {
         return;
     }
     buf_puts(text, "\"");
-    for (; *value; value++) buf_printf(text, *value == '"' || *value == '\\' ? "\\%c" : "%c", *value);
+    for (; *value; value++)
+        buf_printf(text, *value == '"' || *value == '\\' ? "\\%c" : "%c", *value);
     buf_puts(text, "\"");
 }
 

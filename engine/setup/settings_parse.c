@@ -47,10 +47,14 @@ static int read_pair(const char **text, struct settings *change, struct err *err
     if (*at == '=') {
         at = skip_blanks(at + 1);
         at = *at == '"' ? read_quoted(at, &value) : read_bare(at, ",", &value);
-        if (!at) return err_set(err, ERR_SYNTAX, "value of setting '%s' has no closing quote", name);
-        if (*at && *at != ',') return err_set(err, ERR_SYNTAX, "value of setting '%s' goes on after its closing quote", name);
+        if (!at)
+            return err_set(err, ERR_SYNTAX, "value of setting '%s' has no closing quote", name);
+        if (*at && *at != ',')
+            return err_set(err, ERR_SYNTAX, "value of setting '%s' goes on after its closing quote",
+                           name);
     }
-    if (settings_get(change, name)) return err_set(err, ERR_SYNTAX, "setting '%s' is given twice", name);
+    if (settings_get(change, name))
+        return err_set(err, ERR_SYNTAX, "setting '%s' is given twice", name);
     *text = at;
     return settings_set(change, name, buf_text(&value), err);
 }

@@ -37,7 +37,8 @@ static const char *choice(int id, const char *value) {
     for (size_t i = 0; i < count; i++)
         if (strcasecmp(values[i].value, value) == 0) return values[i].value;
     for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++)
-        if (is_one_of(value, synonyms[i].words) && has_value(id, synonyms[i].value)) return synonyms[i].value;
+        if (is_one_of(value, synonyms[i].words) && has_value(id, synonyms[i].value))
+            return synonyms[i].value;
     return value;
 }
 
@@ -70,11 +71,16 @@ static int utf8_length(const unsigned char *at) {
     return point < least[length] || point > 0x10ffff || is_surrogate ? 0 : length;
 }
 
-bool is_utf8(const char *text) {
+/* C0, delete and C1. */
+static bool is_control(const unsigned char *at) {
+    return *at < ' ' || *at == 127 || (*at == 0xc2 && at[1] < 0xa0);
+}
+
+bool is_clean_text(const char *text) {
     const unsigned char *at = (const unsigned char *)text;
     while (*at) {
         int length = utf8_length(at);
-        if (!length) return false;
+        if (!length || is_control(at)) return false;
         at += length;
     }
     return true;

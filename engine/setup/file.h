@@ -1,0 +1,20 @@
+/* Small files of ours, read bounded and replaced as a whole. No state, any thread.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef INDUCTOP_SETUP_FILE_H
+#define INDUCTOP_SETUP_FILE_H
+
+#include <stddef.h>
+
+#include "engine/base/buf.h"
+#include "engine/base/err.h"
+
+/* Adds the whole of a regular file to `buf`; refuses one of more than `max` bytes. Never waits (for
+ * a pipe, say). */
+int file_read(const char *path, size_t max, struct buf *buf, struct err *err);
+
+/* Makes `path` hold these bytes, or leaves it as it was: a file beside it is written, synced and
+ * renamed. Folders above it are made. A file that was there keeps its mode, a new one is 0666 less
+ * the umask; a symbolic link stays and its target is replaced. */
+int file_replace(const char *path, const char *bytes, size_t size, struct err *err);
+
+#endif
