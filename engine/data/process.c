@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/data/process.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/attr.h"
+#include "engine/base/mem.h"
+#include "engine/base/banned.h"
+
+enum { TEXT_GROUP, TEXT_FIELDS, UNITS_MOST = 4096, BREAKS_MOST = 4096, USES_MOST = 4096 };
+
+struct process *process_new(const char *key, const char *group, int rank) {
+    struct process *process = mem_new(sizeof *process);
+    process->key = mem_strdup(key);
+    process->texts[TEXT_GROUP] = mem_strdup(group);
+    process->facts.group = process->texts[TEXT_GROUP];
+    process->facts.rank = rank;
+    return process;
+}
+
+static void use_free(struct use *use) {
+    for (size_t i = 0; i < use->facts.breaks; i++) free(use->breaks[i]);
+    free(use->breaks);
+    free(use->verdict);
+    series_done(&use->ms);
+    spans_done(&use->compiles);
+    free(use);
+}
+
+static void unit_done(struct store_unit *unit) {
+    free((char *)unit->name);
+    free((char *)unit->file);
+    free((char *)unit->origin);
+}
+
+void process_free(struct process *process) {
+    for (size_t i = 0; i < process->facts.use_count; i++) use_free(process->uses[i]);
+    for (size_t i = 0; i < process->facts.unit_count; i++) unit_done(&process->units[i]);
+    for (size_t i = 0; i < ARRAY_SIZE(process->texts); i++) free(process->texts[i]);
+    free(process->uses);
+    free(process->units);
+    free(process->key);
+    free(process);
+}
+
+static struct use *use_add(struct process *process, uint32_t variant) {
+    size_t count = process->facts.use_count;
+    if (count == USES_MOST) return process->uses[USES_MOST - 1];
+    process->uses = mem_resize(process->uses, count + 1, sizeof process->uses[0]);
+    struct use *use = mem_new(sizeof *use);
+    use->facts.variant = variant;
+    process->uses[count] = use;
+    process->use_last = count;
+    process->facts.use_count = count + 1;
+    return use;
+}
+
+static struct use *use_of(struct process *process, uint32_t variant) {
+    size_t last = process->use_last;
+    if (last < process->facts.use_count && process->uses[last]->facts.variant == variant) return process->uses[last];
+    for (size_t i = 0; i < process->facts.use_count; i++)
+        if (process->uses[i]->facts.variant == variant) {
+            process->use_last = i;
+            return process->uses[i];
+        }
+    return use_add(process, variant);
+}
+
+/* The use that the event's `variant` names. */
+static struct use *use_named(struct process *process, const struct event *event) {
+    int64_t variant;
+    if (event_int(event, "variant", &variant)) {
+        process->facts.has_variant = true;
+        process->facts.variant = (uint32_t)variant;
+    }
+    return use_of(process, process->facts.variant);
+}
+
+static void take_step(struct process *process, const struct event *event) {
+    struct use *use = use_named(process, event);
+    double ms;
+    int64_t rss;
+    process->facts.steps++;
+    if (!process->facts.has_step || event->step > process->facts.step) process->facts.step = event->step;
+    process->facts.has_step = true;
+    use->facts.steps++;
+    if (event_is_true(event, "clean") && event_number(event, "ms", &ms)) {
+        series_add(&use->ms, ms);
+        use->facts.clean++;
+    }
+    if (!event_int(event, "rss", &rss) || rss < 0) return;
+    if (!use->facts.has_peak_rss || (uint64_t)rss > use->facts.peak_rss) use->facts.peak_rss = (uint64_t)rss;
+    use->facts.has_peak_rss = true;
+}
+
+static void take_compile(struct process *process, const struct event *event) {
+    struct use *use = use_named(process, event);
+    const char *trigger = event_text(event, "trigger");
+    double ms = 0;
+    use->facts.compiles++;
+    if (trigger && strcmp(trigger, "recompile") == 0) use->facts.recompiles++;
+    if (!event_number(event, "ms", &ms)) return;
+    spans_add(&use->compiles, event->t - ms / 1e3, event->t);
+    use->facts.compile_s = spans_total(&use->compiles);
+}
+
+static char *break_text(const struct event *event) {
+    static const char *const fields[] = {"unit", "frame", "file", "line", "reason"};
+    json_t *place = json_array();
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+        json_t *value = json_object_get(event->body, fields[i]);
+        if (value)
+            json_array_append(place, value);
+        else
+            json_array_append_new(place, json_null());
+    }
+    char *text = json_dumps(place, JSON_COMPACT);
+    json_decref(place);
+    return text;
+}
+
+static void take_break(struct process *process, const struct event *event) {
+    struct use *use = use_named(process, event);
+    CLEANUP(cleanup_free) char *text = break_text(event);
+    size_t count = use->facts.breaks;
+    if (!text || count == BREAKS_MOST) return;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(use->breaks[i], text) == 0) return;
+    if (count == use->breaks_room) {
+        use->breaks_room = count ? 2 * count : 8;
+        use->breaks = mem_resize(use->breaks, use->breaks_room, sizeof use->breaks[0]);
+    }
+    use->breaks[count] = mem_strdup(text);
+    use->facts.breaks = count + 1;
+}
+
+/* Not use_named(): the settings in force are not what it is about. */
+static void take_speedup(struct process *process, const struct event *event) {
+    int64_t variant = 0;
+    event_int(event, "variant", &variant);
+    struct use *use = use_of(process, (uint32_t)variant);
+    struct store_speedup *speedup = &use->facts.speedup;
+    const char *verdict = event_text(event, "verdict");
+    *speedup = (struct store_speedup){0};
+    free(use->verdict);
+    use->verdict = mem_strdup(verdict ? verdict : "");
+    speedup->verdict = use->verdict;
+    event_int(event, "pairs", &speedup->pairs);
+    speedup->has_ratio = event_number(event, "ratio", &speedup->ratio) && event_number(event, "low", &speedup->low) &&
+                         event_number(event, "high", &speedup->high);
+}
+
+static void take_switch(struct process *process, const struct event *event) {
+    const char *status = event_text(event, "status");
+    int64_t variant;
+    if (!status || strcmp(status, "applied") != 0 || !event_int(event, "variant", &variant)) return;
+    process->facts.has_variant = true;
+    process->facts.variant = (uint32_t)variant;
+}
+
+static char *text_dup(const struct event *event, const char *field) {
+    const char *text = event_text(event, field);
+    return text ? mem_strdup(text) : NULL;
+}
+
+static void take_unit(struct process *process, const struct event *event) {
+    struct store_unit unit = {0};
+    size_t i = 0, count = process->facts.unit_count;
+    event_int(event, "unit", &unit.unit);
+    unit.name = text_dup(event, "name");
+    unit.file = text_dup(event, "file");
+    unit.origin = text_dup(event, "origin");
+    unit.has_line = event_int(event, "line", &unit.line);
+    while (i < count && process->units[i].unit != unit.unit) i++;
+    if (i == UNITS_MOST) {
+        unit_done(&unit);
+        return;
+    }
+    if (i < count)
+        unit_done(&process->units[i]);
+    else
+        process->units = mem_resize(process->units, count + 1, sizeof unit);
+    process->units[i] = unit;
+    process->facts.unit_count = i < count ? count : count + 1;
+}
+
+/* The latest told stays; what a later event leaves out is not forgotten, but for the reason, which belongs to the state. */
+static void take_rank(struct process *process, const struct event *event) {
+    struct store_rank *facts = &process->facts;
+    const struct {
+        const char *field, **place;
+    } texts[] = {
+        {"host", &facts->host},     {"python", &facts->python}, {"torch", &facts->torch},         {"device", &facts->device},
+        {"state", &facts->state},   {"reason", &facts->reason}, {"switching", &facts->switching},
+    };
+    static_assert(ARRAY_SIZE(texts) + TEXT_FIELDS == ARRAY_SIZE(process->texts), "one place for each text");
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+        char *text = text_dup(event, texts[i].field);
+        if (!text && strcmp(texts[i].field, "reason") != 0) continue;
+        free(process->texts[TEXT_FIELDS + i]);
+        process->texts[TEXT_FIELDS + i] = text;
+        *texts[i].place = text;
+    }
+    facts->has_pid |= event_int(event, "pid", &facts->pid);
+    facts->has_world |= event_int(event, "world", &facts->world);
+    facts->has_restart |= event_int(event, "restart", &facts->restart);
+}
+
+void process_take(struct process *process, const struct event *event) {
+    static void (*const takes[EVENT_KIND_COUNT])(struct process *, const struct event *) = {
+        [EVENT_RANK] = take_rank,       [EVENT_UNIT] = take_unit,   [EVENT_STEP] = take_step,
+        [EVENT_COMPILE] = take_compile, [EVENT_BREAK] = take_break, [EVENT_SPEEDUP] = take_speedup,
+        [EVENT_SWITCH] = take_switch,
+    };
+    process->facts.t = event->t;
+    if (event->kind < EVENT_KIND_COUNT && takes[event->kind]) takes[event->kind](process, event);
+}

@@ -1,0 +1,66 @@
+/* The switches of a job: what was asked for, and what became of it on each rank and over all. Part of the store.
+ *
+ * A switch is known by its group, by whom, and its id. Events without a group (the engine's own, or any on a tape) belong to
+ * the last switch with that `by` and `id`. The status over all ranks:
+ *
+ *     the worst of not reached, aborted, refused, missed, failed (worst last)    when anybody says one
+ *     applied        when as many ranks say so as the group has, or the engine says so itself
+ *     committed      when only some ranks said applied
+ *     the furthest   of proposed, ready, committed, else
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef INDUCTOP_DATA_SWITCHES_H
+#define INDUCTOP_DATA_SWITCHES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/event/event.h"
+
+enum switch_status {
+    SWITCH_UNTOLD,
+    SWITCH_PROPOSED,
+    SWITCH_READY,
+    SWITCH_COMMITTED,
+    SWITCH_APPLIED,
+    SWITCH_NOT_REACHED,
+    SWITCH_ABORTED,
+    SWITCH_REFUSED,
+    SWITCH_MISSED,
+    SWITCH_FAILED,
+    SWITCH_STATUS_COUNT
+};
+
+/* One switch; everything in it belongs to the list. */
+struct switch_facts {
+    char *group; /* "" when not known */
+    int64_t id;
+    char *by;
+    json_t *to; /* NULL when not told */
+    bool has_at, has_variant;
+    int64_t at, variant;
+    char *reason;               /* NULL without one */
+    double t;                   /* of the first event about it */
+    enum switch_status told;    /* last, by nobody's rank */
+    uint8_t *by_rank;           /* enum switch_status by rank number, `rank_room` of them */
+    size_t rank_room;
+};
+
+struct switches {
+    struct switch_facts *list; /* in the order in which they were first told */
+    size_t count, room;
+};
+
+void switches_init(struct switches *switches);
+void switches_done(struct switches *switches);
+
+/* Takes an event of kind switch; `group` may be NULL. Returns the switch, lent until the next call. */
+const struct switch_facts *switches_take(struct switches *switches, const struct event *event, const char *group);
+
+/* Over all ranks; `ranks` is how many the group has. */
+enum switch_status switch_overall(const struct switch_facts *facts, size_t ranks);
+
+/* As in JSON; "proposed" for one that was never told. */
+const char *switch_status_name(enum switch_status status);
+
+#endif
