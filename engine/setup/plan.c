@@ -61,12 +61,14 @@ int plan_parse_at(struct plan *plan, const char *text, struct err *err) {
 }
 
 int plan_check(const struct plan *plan, struct err *err) {
-    CLEANUP(settings_done) struct settings in_force = SETTINGS_INIT;
+    CLEANUP(settings_done) struct settings at_once = SETTINGS_INIT;
     for (size_t i = 0; i < plan->count; i++) {
-        settings_merge(&in_force, &plan->entries[i].change);
+        settings_merge(&at_once, &plan->entries[i].change);
         bool is_last = i + 1 == plan->count || plan->entries[i + 1].step != plan->entries[i].step;
-        if (is_last && settings_check_set(&in_force, err) < 0)
-            return err_wrap(err, "at step %" PRIu64, plan->entries[i].step);
+        if (!is_last) continue;
+        int rc = settings_check_set(&at_once, err);
+        if (rc < 0) return err_wrap(err, "at step %" PRIu64, plan->entries[i].step), rc;
+        settings_clear(&at_once);
     }
     return 0;
 }

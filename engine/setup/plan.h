@@ -44,8 +44,7 @@ int plan_parse_set(struct plan *plan, const char *text, struct err *err);
 /* Adds what --at says: "STEP:KEY=VALUE[,KEY=VALUE]". */
 int plan_parse_at(struct plan *plan, const char *text, struct err *err);
 
-/* Goes through the plan from the start and refuses what cannot be in force together, naming the
- * step. */
+/* Refuses a plan whose changes of one step do not go together, naming the step. */
 int plan_check(const struct plan *plan, struct err *err);
 
 const char *plan_by_name(enum plan_by by); /* "set", "at" */

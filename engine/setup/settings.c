@@ -220,14 +220,26 @@ static void label_pair(struct buf *label, const struct settings_pair *pair, int 
     buf_printf(label, "%.*s%s=%s", (int)(name - pair->key), pair->key, shown, pair->value);
 }
 
+static int order_of(const struct settings_pair *pair) {
+    int id = setting_find(pair->key);
+    return id < 0 ? SETTING_ID_COUNT : id;
+}
+
+static int compare_in_label(const void *left, const void *right) {
+    const struct settings_pair *const *a = left, *const *b = right;
+    int order = order_of(*a) - order_of(*b);
+    return order ? order : strcmp((*a)->key, (*b)->key);
+}
+
 char *settings_label(const struct settings *set) {
     if (!set->count) return mem_strdup("as written");
     struct buf label = BUF_INIT;
-    for (int id = 0; id <= SETTING_ID_COUNT; id++)
-        for (size_t i = 0; i < set->count; i++) {
-            int own = setting_find(set->pairs[i].key);
-            if ((own < 0 ? SETTING_ID_COUNT : own) == id) label_pair(&label, &set->pairs[i], own);
-        }
+    const struct settings_pair **pairs = mem_array(set->count, sizeof *pairs);
+    for (size_t i = 0; i < set->count; i++) pairs[i] = &set->pairs[i];
+    qsort(pairs, set->count, sizeof *pairs, compare_in_label);
+    for (size_t i = 0; i < set->count; i++)
+        label_pair(&label, pairs[i], setting_find(pairs[i]->key));
+    free(pairs);
     return buf_take(&label);
 }
 

@@ -8,7 +8,7 @@
  *
  * Values are stored in one spelling: true, yes, 1 are "on" and false, no, 0 are "off" where a
  * setting has these values, none is "auto" for dynamic, and Python's True, False and None in
- * options.* are true, false and null. So two spellings are one variant.
+ * options.* are true, false and none. So two spellings are one variant.
  *
  * The table is read-only and for any thread. A set belongs to its holder: settings_init ...
  * settings_done; no locking.
@@ -138,7 +138,8 @@ char *settings_text(const struct settings *set);
  * rank before anything is applied. Settings that do not act live are refused with their reason. */
 int settings_check(const char *key, const char *value, struct err *err);
 
-/* Do the values of a full set go together? torch refuses mode with options. */
+/* Do the values of one change, or of a preset, go together? torch refuses mode with options. (A mode
+ * that is in force can be refined by options later: it is a set of options then.) */
 int settings_check_set(const struct settings *set, struct err *err);
 
 /* Reads "KEY=VALUE[,KEY=VALUE...]", or the word as-written among them, into `ret_change`

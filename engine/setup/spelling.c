@@ -45,7 +45,7 @@ static const char *choice(int id, const char *value) {
 static const char *option(const char *value) {
     if (strcmp(value, "True") == 0) return "true";
     if (strcmp(value, "False") == 0) return "false";
-    return strcmp(value, "None") == 0 ? "null" : value;
+    return strcmp(value, "None") == 0 ? "none" : value;
 }
 
 void spelling_of(int id, const char *value, char ret_value[SETTING_VALUE_MAX + 1]) {
