@@ -83,7 +83,8 @@ void summary_event(const struct store *store, struct event *ret) {
     json_t *ranks = json_array(), *switches = json_array();
     for (size_t i = 0; i < store_rank_count(store); i++)
         if (store_rank_is_shown(store, i)) json_array_append_new(ranks, rank_of(store, i));
-    for (size_t i = 0; i < store_switch_count(store); i++) json_array_append_new(switches, switch_of(store, i));
+    for (size_t i = 0; i < store_switch_count(store); i++)
+        if (!store_switch(store, i)->is_tried_again) json_array_append_new(switches, switch_of(store, i));
     for (int i = 0; i < STORE_LOSS_COUNT; i++) lost[i] = store_dropped_total(store, (enum store_loss)i);
     *ret = event_make(EVENT_SUMMARY, store_time(store), "{s:o, s:o, s:o}", "ranks", ranks, "switches", switches, "drops",
                       drops(lost));

@@ -15,7 +15,7 @@
  *     ranks     one for each process: rank, group, steps (step events), drops {steps, events, bad}: the losses told to the
  *               store; variants: in the order of first use: variant, label, steps, clean, median_ms, compile_s, compiles,
  *               recompiles, breaks, peak_rss, speedup {ratio, low, high, pairs, verdict} as in the last speedup event
- *     switches  in the order in which they were first told: id, by, group, to, at, status over all ranks (switches.h), reason
+ *     switches  in the order in which they were first told, without attempts that were made again (again: true): id, by, group, to, at, status over all ranks (switches.h), reason
  *     drops     {steps, events, bad} over all, those of no rank included
  *
  * What is not known is left out: median_ms without a clean step, peak_rss without an rss, speedup without a speedup event. */

@@ -282,12 +282,14 @@ static void add_switch(const struct page *page, size_t i) {
 }
 
 static void add_switches(const struct page *page) {
-    size_t count = store_switch_count(page->store);
+    size_t count = 0, before = 0;
+    for (size_t i = 0; i < store_switch_count(page->store); i++) count += !store_switch(page->store, i)->is_tried_again;
     if (!count) return;
     buf_printf(page->buf, "\n %6s  %-9s%-*s %8s  %s\n", "switch", "by", page->width - SWITCH_FIXED, "to", "at step", "status");
-    size_t first = count > SWITCHES_SHOWN ? count - SWITCHES_SHOWN : 0;
-    if (first) buf_printf(page->buf, "  ... %zu before\n", first);
-    for (size_t i = first; i < count; i++) add_switch(page, i);
+    size_t left_out = count > SWITCHES_SHOWN ? count - SWITCHES_SHOWN : 0;
+    if (left_out) buf_printf(page->buf, "  ... %zu before\n", left_out);
+    for (size_t i = 0; i < store_switch_count(page->store); i++)
+        if (!store_switch(page->store, i)->is_tried_again && before++ >= left_out) add_switch(page, i);
 }
 
 static void add_drops(const struct page *page) {

@@ -44,8 +44,13 @@ void switches_done(struct switches *switches) {
     switches_init(switches);
 }
 
+/* In the start file 0 is the first place. */
+static bool is_id(const char *by, int64_t id) {
+    return id != 0 || strcmp(by, "set") == 0 || strcmp(by, "at") == 0;
+}
+
 static bool is_same(const struct switch_facts *facts, const char *group, const char *by, int64_t id) {
-    if (facts->id != id || strcmp(facts->by, by) != 0) return false;
+    if (facts->id != id || strcmp(facts->by, by) != 0 || !is_id(by, id)) return false;
     return !group || !facts->group[0] || strcmp(facts->group, group) == 0;
 }
 
@@ -99,6 +104,7 @@ const struct switch_facts *switches_take(struct switches *switches, const struct
     }
     facts->has_at |= event_int(event, "at", &facts->at);
     facts->has_variant |= event_int(event, "variant", &facts->variant);
+    facts->is_tried_again |= event_is_true(event, "again");
     set_text(&facts->reason, event_text(event, "reason"));
     set_status(facts, event);
     return facts;

@@ -1,6 +1,7 @@
 /* The switches of a job: what was asked for, and what became of it on each rank and over all. Part of the store.
  *
- * A switch is known by its group, by whom, and its id. Events without a group (the engine's own, or any on a tape) belong to
+ * A switch is known by its group, by whom, and its id; a proposal that was refused before it got an id has 0, and is always
+ * another one. An attempt that is made again under another id (`again: true`) stays in the list, but for people it is none. Events without a group (the engine's own, or any on a tape) belong to
  * the last switch with that `by` and `id`. The status over all ranks:
  *
  *     the worst of not reached, aborted, refused, missed, failed (worst last)    when anybody says one
@@ -38,6 +39,7 @@ struct switch_facts {
     char *by;
     json_t *to; /* NULL when not told */
     bool has_at, has_variant;
+    bool is_tried_again; /* under another id */
     int64_t at, variant;
     char *reason;               /* NULL without one */
     double t;                   /* of the first event about it */

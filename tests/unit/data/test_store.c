@@ -228,6 +228,29 @@ static void test_status_of_a_switch_over_ranks(void **state) {
     }
 }
 
+static void test_attempts_and_refusals_without_an_id(void **state) {
+    (void)state;
+    struct store *store = store_new();
+    struct buf buf = BUF_INIT;
+    struct event event;
+    tell_to(store, "g", "switch", "'t':1,'id':1,'by':'viewer','to':{'mode':'a'},'status':'aborted','again':true");
+    tell_to(store, "g", "switch", "'t':2,'id':2,'by':'viewer','to':{'mode':'a'},'status':'committed','at':6");
+    tell_to(store, "g", "switch", "'t':3,'id':0,'by':'viewer','to':{'mode':'b'},'status':'refused'");
+    tell_to(store, "g", "switch", "'t':4,'id':0,'by':'viewer','to':{'mode':'c'},'status':'refused'");
+    tell_to(store, "g", "switch", "'t':5,'id':0,'by':'set','to':{'mode':'d'},'status':'applied'");
+    tell_to(store, "g", "switch", "'t':5,'id':0,'by':'set','to':{'mode':'d'},'status':'applied'");
+    assert_int_equal(store_switch_count(store), 5);
+    summary_event(store, &event);
+    assert_int_equal(json_array_size(json_object_get(event.body, "switches")), 4);
+    summary_table(store, &buf, 60);
+    assert_null(strstr(buf_text(&buf), "aborted"));
+    assert_non_null(strstr(buf_text(&buf), "mode=b"));
+    assert_non_null(strstr(buf_text(&buf), "mode=c"));
+    buf_done(&buf);
+    event_done(&event);
+    store_free(store);
+}
+
 static void expect_current(const struct store *store, const char *group, const char *text) {
     char *now = json_dumps(store_current(store, group), JSON_COMPACT | JSON_SORT_KEYS);
     assert_string_equal(now, text);
@@ -451,6 +474,7 @@ int main(void) {
         cmocka_unit_test(test_restart_makes_another_process),
         cmocka_unit_test(test_the_caller_knows_the_group_better),
         cmocka_unit_test(test_status_of_a_switch_over_ranks),
+        cmocka_unit_test(test_attempts_and_refusals_without_an_id),
         cmocka_unit_test(test_settings_in_force),
         cmocka_unit_test(test_variants_units_problems_job),
         cmocka_unit_test(test_summary_table_reads_well),
