@@ -10,11 +10,11 @@
  *     baseline_next()                     results, one event at a time, until it returns false
  *     baseline_end()                      the job is over
  *
- * on: measures each variant once, in the group's first as in later ones. auto: only those that a switch brought, once each.
+ * on: measures each variant once, the one that the job began with too. auto: only those that a switch brought, once each.
  * baseline_ask() (key `b`) measures the present one, again if need be, also when it is off.
  *
- * It wants a schedule when every rank has run BASELINE_CLEAN_STEPS clean steps in a row in the variant that is in force, and
- * that is not eager. A try that is refused, dropped or gives less than STATS_PAIRS_LEAST pairs on every rank is made again
+ * It wants a schedule when every rank has run BASELINE_CLEAN_STEPS clean steps in the variant that is in force, and that is
+ * not eager. A try that is refused, dropped or gives less than STATS_PAIRS_LEAST pairs on every rank is made again
  * after 5, 10, 20 and 40 s while the variant is in force; after BASELINE_TRIES tries it is given up, and a problem event says
  * why. It never asks while it waits for an answer or while a schedule runs. A schedule that was dropped half way still gives
  * its results on ranks that had pairs enough. Memory headroom is its owner's to judge: refuse.

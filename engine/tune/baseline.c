@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/tune/baseline.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "engine/base/attr.h"
+#include "engine/base/mem.h"
+#include "engine/base/banned.h"
+
+/* RECENT: clean steps that the block length comes from. AHEAD: steps that pass until a proposal acts, at least. */
+enum { RECENT = 16, AHEAD = 16 };
+
+struct watched {
+    int rank;
+    bool is_gone;
+    uint64_t step;
+    uint32_t variant;
+    unsigned clean; /* steps since it is in this variant */
+    double ms[RECENT];
+    UT_hash_handle hh;
+};
+
+/* What was tried with a variant. */
+struct target {
+    uint32_t variant;
+    bool is_wanted, is_asked, is_done; /* wanted by a switch, asked by a person */
+    unsigned tries;
+    double not_before;
+};
+
+struct result {
+    int rank; /* -1: a problem */
+    uint32_t variant;
+    struct judge_result found;
+    char reason[256];
+};
+
+struct baseline {
+    enum baseline_mode mode;
+    enum { IDLE, ASKED, RUNNING, ENDED } state;
+    bool is_asked; /* by a person */
+    uint32_t eager, current;
+    uint64_t seed;
+    double t;
+    struct watched *ranks;
+    struct judge *judge;
+    struct target *targets;
+    size_t target_count;
+    struct result *results;
+    size_t result_count, result_taken;
+};
+
+int baseline_mode_find(const char *text) {
+    static const char *const names[] = {[BASELINE_OFF] = "off", [BASELINE_AUTO] = "auto", [BASELINE_ON] = "on"};
+    if (!text) return BASELINE_OFF;
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (strcmp(names[i], text) == 0) return (int)i;
+    return -1;
+}
+
+struct baseline *baseline_new(enum baseline_mode mode, uint32_t eager, uint64_t seed) {
+    struct baseline *baseline = mem_new(sizeof *baseline);
+    baseline->mode = mode;
+    baseline->eager = eager;
+    baseline->seed = seed;
+    return baseline;
+}
+
+struct baseline *baseline_free(struct baseline *baseline) {
+    struct watched *rank, *next;
+    if (!baseline) return NULL;
+    HASH_ITER(hh, baseline->ranks, rank, next) {
+        HASH_DEL(baseline->ranks, rank);
+        free(rank);
+    }
+    judge_free(baseline->judge);
+    free(baseline->targets);
+    free(baseline->results);
+    free(baseline);
+    return NULL;
+}
+
+/* ---- results ---- */
+
+static struct result *add_result(struct baseline *baseline) {
+    baseline->results = mem_resize(baseline->results, baseline->result_count + 1, sizeof baseline->results[0]);
+    struct result *result = &baseline->results[baseline->result_count++];
+    *result = (struct result){.rank = -1, .variant = baseline->current};
+    return result;
+}
+
+static struct target *target_of(struct baseline *baseline, uint32_t variant) {
+    for (size_t i = 0; i < baseline->target_count; i++)
+        if (baseline->targets[i].variant == variant) return &baseline->targets[i];
+    baseline->targets = mem_resize(baseline->targets, baseline->target_count + 1, sizeof baseline->targets[0]);
+    struct target *target = &baseline->targets[baseline->target_count++];
+    *target = (struct target){.variant = variant};
+    return target;
+}
+
+static void forget_judge(struct baseline *baseline) {
+    baseline->judge = judge_free(baseline->judge);
+    if (baseline->state != ENDED) baseline->state = IDLE;
+}
+
+/* True when a rank had pairs enough: then all that were judged get their result. */
+static bool take_results(struct baseline *baseline) {
+    struct watched *rank, *next;
+    bool is_any = false;
+    HASH_ITER(hh, baseline->ranks, rank, next) {
+        struct judge_result found;
+        judge_result(baseline->judge, rank->rank, &found);
+        is_any |= found.has_ratio;
+    }
+    if (!is_any) return false;
+    HASH_ITER(hh, baseline->ranks, rank, next) {
+        struct result *result = add_result(baseline);
+        result->rank = rank->rank;
+        judge_result(baseline->judge, rank->rank, &result->found);
+    }
+    target_of(baseline, baseline->current)->is_done = true;
+    return true;
+}
+
+static void count_try(struct baseline *baseline, const char *reason) {
+    struct target *target = target_of(baseline, baseline->current);
+    target->not_before = baseline->t + BASELINE_BACK_OFF_S * (double)(1u << target->tries);
+    if (++target->tries < BASELINE_TRIES) return;
+    target->is_done = true;
+    struct result *problem = add_result(baseline);
+    snprintf(problem->reason, sizeof problem->reason, "%s", reason ? reason : "no reason was given");
+}
+
+static void finish(struct baseline *baseline, const char *reason) {
+    if (!take_results(baseline)) count_try(baseline, reason);
+    forget_judge(baseline);
+}
+
+static void finish_when_over(struct baseline *baseline) {
+    struct watched *rank, *next;
+    if (baseline->state != RUNNING) return;
+    HASH_ITER(hh, baseline->ranks, rank, next) {
+        if (!rank->is_gone && !judge_is_over(baseline->judge, rank->rank)) return;
+    }
+    finish(baseline, "too few of its steps were clean");
+}
+
+/* ---- what is told ---- */
+
+static struct watched *watched_of(struct baseline *baseline, int number) {
+    struct watched *rank;
+    HASH_FIND_INT(baseline->ranks, &number, rank);
+    if (rank) return rank;
+    rank = mem_new(sizeof *rank);
+    rank->rank = number;
+    HASH_ADD_INT(baseline->ranks, rank, rank);
+    return rank;
+}
+
+void baseline_rank(struct baseline *baseline, int rank) {
+    watched_of(baseline, rank)->is_gone = false;
+}
+
+void baseline_gone(struct baseline *baseline, int rank) {
+    watched_of(baseline, rank)->is_gone = true;
+    finish_when_over(baseline);
+}
+
+void baseline_step(struct baseline *baseline, int number, uint64_t step, double ms, uint32_t variant, bool clean) {
+    struct watched *rank = watched_of(baseline, number);
+    if (variant != rank->variant) rank->clean = 0;
+    rank->variant = variant;
+    rank->step = step;
+    if (clean && ms > 0) rank->ms[rank->clean++ % RECENT] = ms;
+    if (baseline->state != RUNNING) return;
+    judge_take(baseline->judge, number, step, ms, variant, clean);
+    if (judge_is_over(baseline->judge, number)) finish_when_over(baseline);
+}
+
+void baseline_applied(struct baseline *baseline, uint32_t variant) {
+    target_of(baseline, variant)->is_wanted = true;
+}
+
+void baseline_ask(struct baseline *baseline) {
+    baseline->is_asked = true;
+}
+
+void baseline_agreed(struct baseline *baseline, uint64_t start) {
+    if (baseline->state != ASKED) return;
+    judge_start(baseline->judge, start);
+    baseline->state = RUNNING;
+}
+
+void baseline_refused(struct baseline *baseline, double t, const char *reason) {
+    if (baseline->state != ASKED) return;
+    baseline->t = t;
+    count_try(baseline, reason);
+    forget_judge(baseline);
+}
+
+void baseline_dropped(struct baseline *baseline, double t, const char *reason) {
+    if (baseline->state != ASKED && baseline->state != RUNNING) return;
+    baseline->t = t;
+    finish(baseline, reason);
+}
+
+void baseline_end(struct baseline *baseline) {
+    if (baseline->state == RUNNING) take_results(baseline);
+    baseline->state = ENDED;
+    forget_judge(baseline);
+}
+
+/* ---- what is asked ---- */
+
+bool baseline_is_busy(const struct baseline *baseline) {
+    return baseline->state == ASKED || baseline->state == RUNNING;
+}
+
+static bool is_due(struct baseline *baseline, const struct baseline_now *now) {
+    struct target *target = target_of(baseline, now->variant);
+    if (baseline->is_asked) *target = (struct target){.variant = now->variant, .is_asked = true};
+    baseline->is_asked = false;
+    bool is_wanted = target->is_asked || baseline->mode == BASELINE_ON;
+    if (baseline->mode == BASELINE_AUTO) is_wanted |= target->is_wanted;
+    return is_wanted && !target->is_done && now->t >= target->not_before;
+}
+
+/* Median of recent clean steps over all ranks, when enough of them are ready. */
+static bool are_ranks_ready(const struct baseline *baseline, const struct baseline_now *now, double *ret_median) {
+    size_t count = 0, ready = 0;
+    CLEANUP(cleanup_free) double *ms = mem_array(HASH_COUNT(baseline->ranks) * RECENT, sizeof ms[0]);
+    for (const struct watched *rank = baseline->ranks; rank; rank = rank->hh.next) {
+        if (rank->is_gone) continue;
+        if (rank->variant != now->variant || rank->clean < BASELINE_CLEAN_STEPS) return false;
+        unsigned known = rank->clean < RECENT ? rank->clean : RECENT;
+        memcpy(ms + count, rank->ms, known * sizeof ms[0]);
+        count += known;
+        ready++;
+    }
+    if (!ready || ready < now->ranks) return false;
+    stats_sort(ms, count);
+    *ret_median = stats_median(ms, count);
+    return true;
+}
+
+bool baseline_want(struct baseline *baseline, const struct baseline_now *now, struct schedule *ret) {
+    double median;
+    struct judge_plan plan;
+    baseline->t = now->t;
+    if (baseline->state != IDLE || now->is_eager || now->variant == baseline->eager) return false;
+    if (!is_due(baseline, now) || !are_ranks_ready(baseline, now, &median)) return false;
+    uint64_t room = now->room == UINT64_MAX ? now->room : now->room > AHEAD ? now->room - AHEAD : 0;
+    if (!judge_plan_for(median, room, baseline->seed++, &plan)) {
+        target_of(baseline, now->variant)->not_before = now->t + 1;
+        return false;
+    }
+    baseline->current = now->variant;
+    baseline->judge = judge_new(&plan, baseline->eager, now->variant);
+    baseline->state = ASKED;
+    judge_schedule(baseline->judge, ret);
+    return true;
+}
+
+static struct event problem_event(const struct result *result, double t) {
+    json_t *text = event_string(result->reason);
+    json_t *whole = json_sprintf("the speedup over eager could not be measured in %d tries: %s", BASELINE_TRIES,
+                                 json_string_value(text));
+    json_decref(text);
+    return event_make(EVENT_PROBLEM, t, "{s:s, s:o}", "what", "baseline", "text", whole);
+}
+
+static struct event speedup_event(const struct result *result, double t) {
+    const struct judge_result *found = &result->found;
+    struct event event = event_make(EVENT_SPEEDUP, t, "{s:I}", "variant", (json_int_t)result->variant);
+    event_set_rank(&event, result->rank);
+    if (found->has_ratio) {
+        json_object_set_new(event.body, "ratio", json_real(found->interval.ratio));
+        json_object_set_new(event.body, "low", json_real(found->interval.low));
+        json_object_set_new(event.body, "high", json_real(found->interval.high));
+    }
+    json_object_set_new(event.body, "pairs", json_integer(found->pairs));
+    json_object_set_new(event.body, "verdict", json_string(judge_verdict_name(found->verdict)));
+    return event;
+}
+
+bool baseline_next(struct baseline *baseline, double t, struct event *ret) {
+    if (baseline->result_taken == baseline->result_count) {
+        baseline->result_taken = baseline->result_count = 0;
+        return false;
+    }
+    const struct result *result = &baseline->results[baseline->result_taken++];
+    *ret = result->rank < 0 ? problem_event(result, t) : speedup_event(result, t);
+    return true;
+}
+
+json_t *schedule_json(const struct schedule *schedule, json_t *eager, json_t *current) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < schedule->count; i++)
+        json_array_append_new(list, json_pack("[I,O]", (json_int_t)schedule->entries[i].offset,
+                                              schedule->entries[i].side == SIDE_EAGER ? eager : current));
+    return list;
+}
