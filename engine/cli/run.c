@@ -137,8 +137,11 @@ static pid_t start_engine(void *ctx, pid_t job) {
     int keep[2], count = 0;
     if (run->json_fd >= 0) keep[count++] = run->json_fd;
     if (run->record_fd >= 0) keep[count++] = run->record_fd;
-    return launch_engine(&(struct launch_engine){.argv = argv, .keep_fds = keep, .keep_count = (size_t)count,
-                                                 .keep_stdout = run->json_is_stdout}, job);
+    struct err err;
+    pid_t engine = launch_engine(&(struct launch_engine){.argv = argv, .keep_fds = keep, .keep_count = (size_t)count,
+                                                         .keep_stdout = run->json_is_stdout}, &err);
+    if (engine < 0) keeper_say("%s: no figures for this job", err.message);
+    return engine;
 }
 
 static _Noreturn void keep(struct run *run) {

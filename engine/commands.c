@@ -1,0 +1,121 @@
+/* What viewers ask for, and what becomes of proposals.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/mem.h"
+#include "engine/parts.h"
+#include "engine/setup/settings.h"
+#include "engine/base/banned.h"
+
+static void set_from_json(struct settings *set, const json_t *object) {
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)object, key, value) {
+        if (json_is_string(value)) settings_put(set, key, json_string_value(value));
+    }
+}
+
+static json_t *set_to_json(const struct settings *set) {
+    json_t *object = json_object();
+    for (size_t i = 0; i < set->count; i++)
+        json_object_set_new(object, set->pairs[i].key, event_string(set->pairs[i].value));
+    return object;
+}
+
+/* ---- telling */
+
+static json_t *settings_of_schedule(const json_t *schedule) {
+    return json_array_get(json_array_get(schedule, json_array_size(schedule) - 1), 1);
+}
+
+void command_told(void *ctx, const struct proposal *proposal) {
+    struct engine *engine = ctx;
+    json_t *to = settings_of_schedule(proposal->schedule);
+    struct settings set = SETTINGS_INIT;
+    set_from_json(&set, to);
+    struct event event = event_make(EVENT_SWITCH, engine_time(engine), "{sI ss sO sO sI ss}", "id",
+                                    (json_int_t)proposal->id, "by", proposal->by, "from", proposal->from, "to", to,
+                                    "variant", (json_int_t)settings_key(&set), "status", proposal->status);
+    settings_done(&set);
+    if (proposal->reason) json_object_set_new(event.body, "reason", event_string(proposal->reason));
+    if (proposal->tag) json_object_set(event.body, "tag", proposal->tag);
+    if (proposal->again) json_object_set_new(event.body, "again", json_true());
+    if (proposal->at) json_object_set_new(event.body, "at", json_integer((json_int_t)proposal->at));
+    char group[PAGE_KEY_ROOM];
+    page_group_key(&engine->page->group[proposal->group], group);
+    engine_tell(engine, &event, group);
+    baselines_told(engine->baselines, proposal);
+    if (proposal->is_over && strcmp(proposal->status, "failed") == 0 && strcmp(proposal->by, "engine"))
+        proposer_propose(engine->proposer,
+                         &(struct proposal){.group = proposal->group, .by = "engine", .from = json_incref(to),
+                                            .schedule = json_pack("[[iO]]", 0, proposal->from)});
+}
+
+/* ---- taking */
+
+static void refuse(struct engine *engine, const json_t *command, const char *reason) {
+    json_t *change = json_object_get(command, "change"), *tag = json_object_get(command, "tag");
+    struct event event = event_make(EVENT_SWITCH, engine_time(engine), "{si ss sO* ss so}", "id", 0, "by", "viewer", "to",
+                                    json_is_object(change) ? change : NULL, "status", "refused", "reason",
+                                    event_string(reason));
+    if (tag) json_object_set(event.body, "tag", tag);
+    engine_tell(engine, &event, NULL);
+}
+
+/* The group meant: the one named, else the only one that has living ranks. NULL, with a reason, when that is not clear. */
+static const struct guest *find_group(const struct engine *engine, const char *name, const char **ret_reason) {
+    const struct guest *found = NULL;
+    for (const struct guest *guest = engine->guests; guest; guest = guest->next) {
+        if (guest->role != GUEST_RANK || guest->is_over || (name && strcmp(name, guest->group))) continue;
+        if (found && strcmp(found->group, guest->group)) {
+            *ret_reason = "more than one group of ranks runs: name one with --group";
+            return NULL;
+        }
+        found = guest;
+    }
+    if (!found) *ret_reason = name ? "no rank of that group is connected" : "no rank is connected: nothing trains (yet)";
+    return found;
+}
+
+static void propose(struct engine *engine, const json_t *command) {
+    const char *reason = NULL;
+    const json_t *change = json_object_get(command, "change");
+    const struct guest *member = find_group(engine, json_string_value(json_object_get(command, "group")), &reason);
+    if (json_is_true(json_object_get(engine->start, "readonly"))) reason = "this job runs with --readonly";
+    else if (!json_is_object(change) || !json_object_size(change)) reason = "nothing to change";
+    if (reason || !member) {
+        refuse(engine, command, reason);
+        return;
+    }
+    struct settings set = SETTINGS_INIT, asked = SETTINGS_INIT;
+    struct err err;
+    const json_t *pending = proposer_pending(engine->proposer, member->group_index);
+    set_from_json(&set, pending ? pending : store_current(engine->store, member->group));
+    json_t *from = set_to_json(&set);
+    set_from_json(&asked, change);
+    settings_merge(&set, &asked);
+    int rc = 0;
+    for (size_t i = 0; i < asked.count && !rc; i++) rc = settings_check(asked.pairs[i].key, asked.pairs[i].value, &err);
+    if (rc == 0) rc = settings_check_set(&set, &err);
+    if (rc) {
+        refuse(engine, command, err.message);
+        json_decref(from);
+    } else {
+        proposer_propose(engine->proposer,
+                         &(struct proposal){.group = member->group_index, .by = "viewer", .from = from,
+                                            .schedule = json_pack("[[io]]", 0, set_to_json(&set)),
+                                            .tag = json_incref(json_object_get(command, "tag"))});
+    }
+    settings_done(&asked);
+    settings_done(&set);
+}
+
+void command_take(struct engine *engine, struct guest *guest, const struct frame *frame) {
+    json_t *command = json_loadb((const char *)frame->payload, frame->size, 0, NULL);
+    const char *what = json_string_value(json_object_get(command, "do"));
+    if (what && strcmp(what, "propose") == 0) propose(engine, command);
+    else if (!what) peer_close(guest->peer);
+    json_decref(command);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/engine.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/mem.h"
+#include "engine/data/summary.h"
+#include "engine/parts.h"
+#include "engine/base/banned.h"
+
+enum {
+    TICK_MS = 50,
+    EXIT_FILE_MS = 1000,  /* how long the keeper may take to write the exit file */
+    GUESTS_END_MS = 1000, /* how long ranks may take to say the rest */
+};
+
+double engine_time(const struct engine *engine) {
+    return (double)(clock_now_ns() - engine->start_ns) / 1e9;
+}
+
+static bool is_viewer(const struct guest *guest) {
+    return guest->role == GUEST_VIEWER;
+}
+
+void engine_tell(struct engine *engine, struct event *event, const char *group) {
+    store_take(engine->store, event, group);
+    for (size_t i = 0; i < engine->options.sink_count; i++)
+        engine->options.sinks[i].event(engine->options.sinks[i].ctx, event);
+    buf_clear(&engine->line);
+    if (event->kind != EVENT_STEP) {
+        event_print(event, &engine->line);
+        kept_add(&engine->kept, event, engine->line.data);
+    }
+    for (struct guest *guest = engine->guests, *next; guest; guest = next) {
+        next = guest->next;
+        if (!is_viewer(guest)) continue;
+        if (!engine->line.size) event_print(event, &engine->line);
+        peer_send(guest->peer, FRAME_EVENT, engine->line.data, engine->line.size);
+    }
+    event_done(event);
+}
+
+void engine_problem(struct engine *engine, const char *what, const char *text, const char *hint) {
+    struct event event = event_make(EVENT_PROBLEM, engine_time(engine), "{so so}", "what", event_string(what),
+                                    "text", event_string(text));
+    if (hint) json_object_set_new(event.body, "hint", event_string(hint));
+    engine_tell(engine, &event, NULL);
+}
+
+static void tell_job(struct engine *engine, const char *state) {
+    int code = 0;
+    struct event event = event_make(EVENT_JOB, engine_time(engine), "{sO ss sO ss}", "command",
+                                    json_object_get(engine->start, "command"), "name", engine->session->name,
+                                    "start", json_object_get(engine->start, "start"), "state", state);
+    char *text = strcmp(state, "ended") ? NULL : session_read(engine->session, "exit", NULL);
+    if (text && sscanf(text, "exit %d", &code) == 1) json_object_set_new(event.body, "exit", json_integer(code));
+    if (text && sscanf(text, "signal %d", &code) == 1) json_object_set_new(event.body, "signal", json_integer(code));
+    free(text);
+    engine_tell(engine, &event, NULL);
+}
+
+static bool has_exit_file(const struct engine *engine) {
+    return faccessat(engine->session->fd, "exit", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static bool has_ranks(const struct engine *engine) {
+    for (const struct guest *guest = engine->guests; guest; guest = guest->next)
+        if (guest->role == GUEST_RANK) return true;
+    return false;
+}
+
+static void close_all(struct engine *engine) {
+    engine->is_closing = true;
+    struct event event;
+    summary_event(engine->store, &event);
+    engine_tell(engine, &event, NULL);
+    for (size_t i = 0; i < engine->options.sink_count; i++)
+        if (engine->options.sinks[i].ended)
+            engine->options.sinks[i].ended(engine->options.sinks[i].ctx, engine->store);
+    hub_free(engine->hub);
+    engine->hub = NULL;
+    uv_close((uv_handle_t *)&engine->tick, NULL);
+}
+
+/* The job's process is gone. Its ranks may have more to say, and the keeper writes the exit file: both within bounds. */
+static void end_job(struct engine *engine) {
+    uint64_t waited_ms = (clock_now_ns() - engine->ended_ns) / 1000000;
+    if (has_ranks(engine) && waited_ms < GUESTS_END_MS) return;
+    bool has_exit = has_exit_file(engine);
+    if (!has_exit && waited_ms < EXIT_FILE_MS) return;
+    proposer_end(engine->proposer, "the job has ended");
+    baselines_end(engine->baselines);
+    tell_job(engine, has_exit ? "ended" : "lost");
+    close_all(engine);
+}
+
+static void turn(uv_timer_t *timer) {
+    struct engine *engine = timer->data;
+    proposer_turn(engine->proposer, clock_now_ns());
+    if (engine->ended_ns) end_job(engine);
+    else baselines_turn(engine->baselines);
+}
+
+static void job_is_gone(uv_poll_t *poll, int status, int events) {
+    struct engine *engine = poll->data;
+    (void)status, (void)events;
+    engine->ended_ns = clock_now_ns();
+    uv_poll_stop(poll);
+    uv_close((uv_handle_t *)poll, NULL);
+    uv_timer_start(&engine->tick, turn, 1, 5);
+}
+
+static int watch_job(struct engine *engine, struct err *err) {
+    engine->job_fd = (int)syscall(SYS_pidfd_open, engine->options.job, 0);
+    if (engine->job_fd < 0) {
+        if (errno != ESRCH) return err_set_errno(err, errno, "could not watch the job's process");
+        engine->ended_ns = clock_now_ns();
+        return 0;
+    }
+    uv_poll_init(engine->loop, &engine->job_end, engine->job_fd);
+    engine->job_end.data = engine;
+    uv_poll_start(&engine->job_end, UV_READABLE, job_is_gone);
+    return 0;
+}
+
+static int read_start(struct engine *engine, struct err *err) {
+    char *text = session_read(engine->session, "start.json", err);
+    if (!text) return -ERR_MISSING;
+    json_error_t why;
+    engine->start = json_loads(text, 0, &why);
+    free(text);
+    if (!engine->start) return err_set(err, ERR_SYNTAX, "could not read 'start.json': %s", why.text);
+    engine->start_ns = (uint64_t)json_integer_value(json_object_get(engine->start, "start_ns"));
+    if (!engine->options.job)
+        engine->options.job = (pid_t)json_integer_value(json_array_get(json_object_get(engine->start, "front"), 0));
+    return 0;
+}
+
+static int open_session(struct engine *engine, struct err *err) {
+    int rc = read_start(engine, err);
+    if (rc) return rc;
+    engine->lock = session_lock(engine->session, err);
+    if (engine->lock < 0) return -ERR_BUSY;
+    CLEANUP(cleanup_free) char *page = session_path(engine->session, "page");
+    CLEANUP(cleanup_free) char *sock = session_path(engine->session, "sock");
+    rc = page_open(page, &engine->page, err);
+    if (rc) return rc;
+    engine->hub = hub_new(engine->loop, sock, &intake_ops, engine, err);
+    if (!engine->hub) return -ERR_SYSTEM;
+    return watch_job(engine, err);
+}
+
+int engine_new(uv_loop_t *loop, const struct engine_options *options, struct engine **ret, struct err *err) {
+    struct engine *engine = mem_new(sizeof *engine);
+    *engine = (struct engine){.loop = loop, .options = *options, .session = options->session, .lock = -1, .job_fd = -1};
+    engine->store = store_new();
+    int rc = open_session(engine, err);
+    if (rc) {
+        engine_free(engine);
+        return rc;
+    }
+    const struct proposer_ops ops = {.told = command_told, .ctx = engine};
+    engine->proposer = proposer_new(engine->page, &ops);
+    const char *mode = json_string_value(json_object_get(engine->start, "baseline"));
+    engine->baselines = baselines_new(engine, mode ? mode : "off");
+    uv_timer_init(loop, &engine->tick);
+    engine->tick.data = engine;
+    uv_timer_start(&engine->tick, turn, TICK_MS, TICK_MS);
+    tell_job(engine, "running");
+    if (options->takes_over)
+        engine_problem(engine, "engine", "an engine took over from one that ended: what was told in between is missing", NULL);
+    *ret = engine;
+    return 0;
+}
+
+void engine_run(struct engine *engine) {
+    uv_run(engine->loop, UV_RUN_DEFAULT); /* until every handle is closed and every write is done */
+}
+
+void engine_free(struct engine *engine) {
+    if (!engine) return;
+    hub_free(engine->hub);
+    baselines_free(engine->baselines);
+    proposer_free(engine->proposer);
+    page_close(engine->page);
+    store_free(engine->store);
+    kept_free(&engine->kept);
+    json_decref(engine->start);
+    buf_done(&engine->line);
+    if (engine->job_fd >= 0) close(engine->job_fd);
+    if (engine->lock >= 0) close(engine->lock);
+    free(engine);
+}
+
+const struct store *engine_store(const struct engine *engine) {
+    return engine->store;
+}

@@ -1,0 +1,84 @@
+/* The engine's parts, for engine/engine.c, intake.c, commands.c and ending.c alone.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef INDUCTOP_PARTS_H
+#define INDUCTOP_PARTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <uv.h>
+
+#include "engine/data/store.h"
+#include "engine/engine.h"
+#include "engine/event/event.h"
+#include "engine/kept.h"
+#include "engine/run/hub.h"
+#include "engine/run/proposer.h"
+#include "engine/run/session.h"
+#include "engine/tune/baseline.h"
+#include "engine/wire/page.h"
+
+enum { GROUP_TEXT = 96 };
+
+/* Who is at the other end of a connection; the peer's data. */
+struct guest {
+    struct engine *engine;
+    struct peer *peer;
+    struct guest *next;
+    enum guest_role { GUEST_NEW, GUEST_RANK, GUEST_VIEWER } role;
+    char group[GROUP_TEXT];
+    uint32_t group_index, slot, gen;
+    int rank;
+    pid_t pid;
+    bool has_seq, is_over; /* over: it said that it has finished */
+    uint32_t seq;          /* of the last step record */
+    uint64_t events_dropped, bad;
+    json_t *identity; /* body of its last rank event */
+};
+
+struct engine {
+    uv_loop_t *loop;
+    struct engine_options options;
+    struct session *session;
+    int lock;
+    struct hub *hub;
+    struct guest *guests;
+    struct store *store;
+    struct kept *kept;
+    struct page *page;
+    struct proposer *proposer;
+    struct baselines *baselines;
+    json_t *start; /* start.json */
+    uint64_t start_ns;
+    uv_poll_t job_end;
+    uv_timer_t tick;
+    int job_fd;
+    uint64_t ended_ns; /* when the job was seen to have ended; 0: it runs */
+    bool is_closing;
+    struct buf line;
+};
+
+/* engine.c: stores the event, gives it to sinks and viewers, and ends it. `group` of the rank it comes from, or NULL. */
+void engine_tell(struct engine *engine, struct event *event, const char *group);
+double engine_time(const struct engine *engine);
+void engine_problem(struct engine *engine, const char *what, const char *text, const char *hint);
+
+/* intake.c: frames from ranks and viewers. */
+extern const struct hub_ops intake_ops;
+void intake_lost(struct engine *engine, struct guest *guest, const char *state, const char *reason);
+
+/* commands.c: what viewers ask for, and what becomes of proposals. */
+void command_take(struct engine *engine, struct guest *guest, const struct frame *frame);
+void command_told(void *ctx, const struct proposal *proposal);
+
+/* baselines.c: the baseline of each group. */
+struct baselines *baselines_new(struct engine *engine, const char *mode);
+void baselines_free(struct baselines *baselines);
+void baselines_step(struct baselines *baselines, const struct guest *guest, const struct step_record *record);
+void baselines_switch(struct baselines *baselines, const struct event *event, const struct guest *guest);
+void baselines_told(struct baselines *baselines, const struct proposal *proposal);
+void baselines_gone(struct baselines *baselines, const struct guest *guest);
+void baselines_turn(struct baselines *baselines);
+void baselines_end(struct baselines *baselines);
+
+#endif
