@@ -1,0 +1,14 @@
+# The screen: everything in tui/ but main.c, as the library room_tui. Without ncursesw or libtermkey it is left out, and the program
+# runs headless.
+pkg_check_modules(NCURSES IMPORTED_TARGET ncursesw)
+pkg_check_modules(TERMKEY IMPORTED_TARGET termkey)
+pkg_check_modules(VTERM IMPORTED_TARGET vterm)
+
+if(NCURSES_FOUND AND TERMKEY_FOUND)
+  file(GLOB tui_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tui/*.c)
+  list(REMOVE_ITEM tui_sources ${CMAKE_SOURCE_DIR}/tui/main.c)
+  add_library(room_tui STATIC ${tui_sources})
+  target_link_libraries(room_tui PUBLIC room_base m PRIVATE PkgConfig::NCURSES PkgConfig::TERMKEY)
+else()
+  message(STATUS "left out: the screen (ncursesw or libtermkey is not installed)")
+endif()

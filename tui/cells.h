@@ -1,0 +1,18 @@
+/* The inside of a canvas, for canvas.c and area.c only.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef INDUCTOP_TUI_CELLS_H
+#define INDUCTOP_TUI_CELLS_H
+
+#include "tui/canvas.h"
+
+struct canvas {
+    struct cell *cells;
+    int width, height;
+    int cursor_x, cursor_y; /* -1: hidden */
+    bool ascii;
+};
+
+/* Puts a glyph at a place of the area, or what of it lies inside the clip. */
+void canvas_put(struct area *area, int x, int y, const struct glyph *glyph, unsigned style);
+
+#endif
