@@ -9,8 +9,9 @@
 #include "engine/base/banned.h"
 
 static const struct metric metrics[METRIC_COUNT] = {
-#define METRIC(symbol, name, title, unit, time, ranks, better, kind, format, help)                       \
-    [METRIC_##symbol] = {name,         title,          unit,          FOLD_##time, FOLD_##ranks, BETTER_##better, \
+#define METRIC(symbol, name, title, unit, time, ranks, better, kind, format, help)                 \
+    [METRIC_##symbol] = {name,         title,           unit,                                      \
+                         FOLD_##time,  FOLD_##ranks,    BETTER_##better,                           \
                          EVENT_##kind, FORMAT_##format, help},
 #include "engine/data/metrics.def"
 #undef METRIC

@@ -1,4 +1,5 @@
-/* The metrics table: name, unit, how to bring many readings together, which way is better, how to print. No state, any thread.
+/* The metrics table: name, unit, how to bring many readings together, which way is better, how to
+ * print. No state, any thread.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_DATA_METRICS_H
 #define INDUCTOP_DATA_METRICS_H
@@ -36,8 +37,8 @@ const struct metric *metric_get(enum metric_id id);
 /* -1 when no metric has this name. */
 int metric_find(const char *name);
 
-/* A short text: "412", "31.9", "13.4 s", "612 MB" (powers of 1024), "1.34". NaN, the missing reading, is "-", never 0. Returns
- * `ret_text`. */
+/* A short text: "412", "31.9", "13.4 s", "612 MB" (powers of 1024), "1.34". NaN, the missing
+ * reading, is "-", never 0. Returns `ret_text`. */
 const char *metric_print(enum metric_id id, double value, char ret_text[METRIC_TEXT_SIZE]);
 
 #endif

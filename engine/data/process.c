@@ -59,7 +59,8 @@ static struct use *use_add(struct process *process, uint32_t variant) {
 
 static struct use *use_of(struct process *process, uint32_t variant) {
     size_t last = process->use_last;
-    if (last < process->facts.use_count && process->uses[last]->facts.variant == variant) return process->uses[last];
+    if (last < process->facts.use_count && process->uses[last]->facts.variant == variant)
+        return process->uses[last];
     for (size_t i = 0; i < process->facts.use_count; i++)
         if (process->uses[i]->facts.variant == variant) {
             process->use_last = i;
@@ -83,7 +84,8 @@ static void take_step(struct process *process, const struct event *event) {
     double ms;
     int64_t rss;
     process->facts.steps++;
-    if (!process->facts.has_step || event->step > process->facts.step) process->facts.step = event->step;
+    if (!process->facts.has_step || event->step > process->facts.step)
+        process->facts.step = event->step;
     process->facts.has_step = true;
     use->facts.steps++;
     if (event_is_true(event, "clean") && event_number(event, "ms", &ms)) {
@@ -91,7 +93,8 @@ static void take_step(struct process *process, const struct event *event) {
         use->facts.clean++;
     }
     if (!event_int(event, "rss", &rss) || rss < 0) return;
-    if (!use->facts.has_peak_rss || (uint64_t)rss > use->facts.peak_rss) use->facts.peak_rss = (uint64_t)rss;
+    if (!use->facts.has_peak_rss || (uint64_t)rss > use->facts.peak_rss)
+        use->facts.peak_rss = (uint64_t)rss;
     use->facts.has_peak_rss = true;
 }
 
@@ -148,7 +151,8 @@ static void take_speedup(struct process *process, const struct event *event) {
     use->verdict = mem_strdup(verdict ? verdict : "");
     speedup->verdict = use->verdict;
     event_int(event, "pairs", &speedup->pairs);
-    speedup->has_ratio = event_number(event, "ratio", &speedup->ratio) && event_number(event, "low", &speedup->low) &&
+    speedup->has_ratio = event_number(event, "ratio", &speedup->ratio) &&
+                         event_number(event, "low", &speedup->low) &&
                          event_number(event, "high", &speedup->high);
 }
 
@@ -186,16 +190,19 @@ static void take_unit(struct process *process, const struct event *event) {
     process->facts.unit_count = i < count ? count : count + 1;
 }
 
-/* The latest told stays; what a later event leaves out is not forgotten, but for the reason, which belongs to the state. */
+/* The latest told stays; what a later event leaves out is not forgotten, but for the reason, which
+ * belongs to the state. */
 static void take_rank(struct process *process, const struct event *event) {
     struct store_rank *facts = &process->facts;
     const struct {
         const char *field, **place;
     } texts[] = {
-        {"host", &facts->host},     {"python", &facts->python}, {"torch", &facts->torch},         {"device", &facts->device},
-        {"state", &facts->state},   {"reason", &facts->reason}, {"switching", &facts->switching},
+        {"host", &facts->host},           {"python", &facts->python}, {"torch", &facts->torch},
+        {"device", &facts->device},       {"state", &facts->state},   {"reason", &facts->reason},
+        {"switching", &facts->switching},
     };
-    static_assert(ARRAY_SIZE(texts) + TEXT_FIELDS == ARRAY_SIZE(process->texts), "one place for each text");
+    static_assert(ARRAY_SIZE(texts) + TEXT_FIELDS == ARRAY_SIZE(process->texts),
+                  "one place for each text");
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
         char *text = text_dup(event, texts[i].field);
         if (!text && strcmp(texts[i].field, "reason") != 0) continue;

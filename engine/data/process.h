@@ -1,4 +1,5 @@
-/* One rank of the store with its units and uses: the part of the store that events of a rank go to. Only store.c uses it.
+/* One rank of the store with its units and uses: the part of the store that events of a rank go to.
+ * Only store.c uses it.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_DATA_PROCESS_H
 #define INDUCTOP_DATA_PROCESS_H
@@ -11,9 +12,9 @@
 
 struct use {
     struct store_use facts;
-    struct series ms;     /* of clean steps */
+    struct series ms; /* of clean steps */
     struct spans compiles;
-    char **breaks;        /* one text for each different one */
+    char **breaks; /* one text for each different one */
     size_t breaks_room;
     char *verdict;
 };

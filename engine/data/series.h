@@ -1,5 +1,6 @@
-/* A series of readings that only grows, in chunks: what was written stays where it is. Kept as float: 7 digits, half the
- * memory. The holder owns it: series_init ... series_done; all zero is an empty one.
+/* A series of readings that only grows, in chunks: what was written stays where it is. Kept as
+ * float: 7 digits, half the memory. The holder owns it: series_init ... series_done; all zero is an
+ * empty one.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_DATA_SERIES_H
 #define INDUCTOP_DATA_SERIES_H

@@ -59,7 +59,8 @@ double stats_winsorised_variance(const double *sorted, size_t count, double trim
 }
 
 double stats_t95(size_t df) {
-    static const double table[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
+    static const double table[] = {12.706, 4.303, 3.182, 2.776, 2.571,
+                                   2.447,  2.365, 2.306, 2.262, 2.228};
     if (df < 1) df = 1;
     if (df <= ARRAY_SIZE(table)) return table[df - 1];
     /* Cornish-Fisher expansion around the normal's 97.5 % point */
@@ -68,7 +69,8 @@ double stats_t95(size_t df) {
            (3 * z5 * z * z + 19 * z5 + 17 * z3 - 15 * z) / (384 * n * n * n);
 }
 
-bool stats_ratio(const double *log_ratios, size_t count, double *scratch, struct stats_interval *ret) {
+bool stats_ratio(const double *log_ratios, size_t count, double *scratch,
+                 struct stats_interval *ret) {
     if (count < STATS_PAIRS_LEAST) return false;
     memmove(scratch, log_ratios, count * sizeof scratch[0]);
     stats_sort(scratch, count);

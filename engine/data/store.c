@@ -96,13 +96,15 @@ static void set_latest(struct store *store, struct process *process) {
     if (rank >= store->latest_room) {
         size_t room = rank + 1 > 2 * store->latest_room ? rank + 1 : 2 * store->latest_room;
         store->latest = mem_resize(store->latest, room, sizeof store->latest[0]);
-        memset(store->latest + store->latest_room, 0, (room - store->latest_room) * sizeof store->latest[0]);
+        memset(store->latest + store->latest_room, 0,
+               (room - store->latest_room) * sizeof store->latest[0]);
         store->latest_room = room;
     }
     store->latest[rank] = process;
 }
 
-static struct process *add_process(struct store *store, const char *key, const char *group, int rank) {
+static struct process *add_process(struct store *store, const char *key, const char *group,
+                                   int rank) {
     struct process *process = process_new(key, group, rank);
     if (store->count == store->room) {
         store->room = store->room ? 2 * store->room : 16;
@@ -131,7 +133,8 @@ static void take_hello(struct store *store, struct process *process, const struc
     const char *state = event_text(event, "state");
     struct process *latest = latest_of(store, process->facts.rank);
     bool is_idle = state && (strcmp(state, "asleep") == 0 || strcmp(state, "refused") == 0);
-    bool is_over = state && (strcmp(state, "exited") == 0 || strcmp(state, "lost") == 0 || strcmp(state, "finished") == 0);
+    bool is_over = state && (strcmp(state, "exited") == 0 || strcmp(state, "lost") == 0 ||
+                             strcmp(state, "finished") == 0);
     if (latest == process || is_idle || is_over) return;
     set_latest(store, process);
 }
@@ -186,13 +189,16 @@ static void set_current(struct store *store, const char *group, json_t *settings
 static void take_switch(struct store *store, const struct event *event, const char *group) {
     const struct switch_facts *facts = switches_take(&store->switches, event, group);
     const char *status = event_text(event, "status");
-    if (!status || strcmp(status, "applied") != 0 || strcmp(facts->by, "baseline") == 0 || !facts->to) return;
+    if (!status || strcmp(status, "applied") != 0 || strcmp(facts->by, "baseline") == 0 ||
+        !facts->to)
+        return;
     set_current(store, facts->group, facts->to);
 }
 
 static void take_problem(struct store *store, const struct event *event) {
     struct store_problem *problem = &store->problems[store->problem_total++ % PROBLEMS_KEPT];
-    const char *what = event_text(event, "what"), *text = event_text(event, "text"), *hint = event_text(event, "hint");
+    const char *what = event_text(event, "what"), *text = event_text(event, "text"),
+               *hint = event_text(event, "hint");
     problem_done(problem);
     *problem = (struct store_problem){
         .t = event->t,
@@ -228,7 +234,8 @@ void store_take(struct store *store, const struct event *event, const char *grou
     }
 }
 
-void store_dropped(struct store *store, const char *group, int rank, enum store_loss loss, uint64_t count) {
+void store_dropped(struct store *store, const char *group, int rank, enum store_loss loss,
+                   uint64_t count) {
     struct process *process = process_of(store, group, rank);
     store->dropped[loss] += count;
     if (process) process->facts.dropped[loss] += count;
@@ -286,7 +293,8 @@ const struct switch_facts *store_switch(const struct store *store, size_t i) {
 
 bool store_rank_is_shown(const struct store *store, size_t i) {
     const struct store_rank *rank = &store->processes[i]->facts;
-    bool is_idle = rank->state && (strcmp(rank->state, "asleep") == 0 || strcmp(rank->state, "refused") == 0);
+    bool is_idle =
+        rank->state && (strcmp(rank->state, "asleep") == 0 || strcmp(rank->state, "refused") == 0);
     return rank->steps > 0 || !is_idle;
 }
 
@@ -294,7 +302,8 @@ bool store_rank_is_shown(const struct store *store, size_t i) {
 static size_t group_size(const struct store *store, const char *group) {
     size_t size = 0;
     for (size_t i = 0; i < store->count; i++)
-        size += store_rank_is_shown(store, i) && strcmp(store->processes[i]->facts.group, group) == 0;
+        size +=
+            store_rank_is_shown(store, i) && strcmp(store->processes[i]->facts.group, group) == 0;
     return size;
 }
 

@@ -1,26 +1,29 @@
-/* The store: all that is known of a job. It is the only writer; it takes events in order, from wherever they come (hub, tape).
+/* The store: all that is known of a job. It is the only writer; it takes events in order, from
+ * wherever they come (hub, tape).
  *
- * A rank is a process: the pair of its group and its rank number. After an elastic restart the same number in a new group is
- * another one, and both stay. An event names its rank only by number: the caller that knows the connection passes the group;
- * with NULL (a tape) it is the process that last said hello with that number (asleep and refused ones do not count there).
- * A rank's variants are its uses: what was seen while these settings were in force.
+ * A rank is a process: the pair of its group and its rank number. After an elastic restart the same
+ * number in a new group is another one, and both stay. An event names its rank only by number: the
+ * caller that knows the connection passes the group; with NULL (a tape) it is the process that last
+ * said hello with that number (asleep and refused ones do not count there). A rank's variants are
+ * its uses: what was seen while these settings were in force.
  *
  * How each figure comes from the events (each use counts those of its rank and `variant`):
  *
  *     steps        step events
  *     clean        step events with clean: true and an ms
  *     median       of `ms` over those (kept to 7 digits)
- *     compile_s    of all compile events, the wall time [t - ms / 1000, t] that at least one of them covers: one compilation
- *                  inside of another counts once
+ *     compile_s    of all compile events, the wall time [t - ms / 1000, t] that at least one of
+ *                  them covers: one compilation inside of another counts once
  *     compiles     compile events, failed ones too
  *     recompiles   compile events with trigger: recompile
- *     breaks       different (unit, frame, file, line, reason) among break events. Their variant is their field `variant`, or
- *                  without one the variant that the rank last told of in a step, compile, break or applied switch
+ *     breaks       different (unit, frame, file, line, reason) among break events. Their variant is
+ *                  their field `variant`, or without one the variant that the rank last told of in
+ *                  a step, compile, break or applied switch
  *     peak_rss     largest `rss` of a step event
  *     speedup      the last speedup event
  *
- * What is lost on the way is told by store_dropped() and stands beside the figures. One owner, one thread; what is handed out
- * is lent until the next store_take().
+ * What is lost on the way is told by store_dropped() and stands beside the figures. One owner, one
+ * thread; what is handed out is lent until the next store_take().
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_DATA_STORE_H
 #define INDUCTOP_DATA_STORE_H
@@ -48,10 +51,10 @@ struct store_rank {
     const char *host, *python, *torch, *device, *state, *reason, *switching;
     bool has_pid, has_world, has_restart, has_step, has_variant;
     int64_t pid, world, restart;
-    uint64_t step; /* the highest that ended */
+    uint64_t step;    /* the highest that ended */
     uint32_t variant; /* last told of */
-    double t;      /* of its last event */
-    uint64_t steps; /* step events */
+    double t;         /* of its last event */
+    uint64_t steps;   /* step events */
     uint64_t dropped[STORE_LOSS_COUNT];
     size_t unit_count, use_count;
 };
@@ -88,32 +91,42 @@ struct store_problem {
 struct store *store_new(void);
 struct store *store_free(struct store *store); /* returns NULL */
 
-/* Takes one event; what it needs of it is copied, or kept by JSON reference: do not change the body afterwards. */
+/* Takes one event; what it needs of it is copied, or kept by JSON reference: do not change the body
+ * afterwards. */
 void store_take(struct store *store, const struct event *event, const char *group);
 
 /* `count` more things are lost. `rank` -1: of no rank. */
-void store_dropped(struct store *store, const char *group, int rank, enum store_loss loss, uint64_t count);
+void store_dropped(struct store *store, const char *group, int rank, enum store_loss loss,
+                   uint64_t count);
 uint64_t store_dropped_total(const struct store *store, enum store_loss loss);
 
 /* In the order in which they were first heard of. */
 size_t store_rank_count(const struct store *store);
 const struct store_rank *store_rank(const struct store *store, size_t i);
-bool store_rank_is_shown(const struct store *store, size_t i); /* told a step, or is not just asleep or refused */
 const struct store_unit *store_unit(const struct store *store, size_t rank, size_t i);
 const struct store_use *store_use(const struct store *store, size_t rank, size_t i);
-double store_use_median_ms(const struct store *store, size_t rank, size_t i); /* NaN without a clean step */
 
-/* Never NULL: "as written" for 0, "variant N" until its label is told. The settings are an object, or NULL until told. */
+/* It told a step, or is not just asleep or refused. */
+bool store_rank_is_shown(const struct store *store, size_t i);
+
+/* NaN without a clean step. */
+double store_use_median_ms(const struct store *store, size_t rank, size_t i);
+
+/* Never NULL: "as written" for 0, "variant N" until its label is told. The settings are an object,
+ * or NULL until told. */
 const char *store_variant_label(const struct store *store, uint32_t variant);
 json_t *store_variant_settings(const struct store *store, uint32_t variant);
 
-/* The settings in force in a group, an object of key to value, empty for as written: `to` of the last applied switch, but for
- * those of a baseline, which end where they began. A group that is not known: as written. */
+/* The settings in force in a group, an object of key to value, empty for as written: `to` of the
+ * last applied switch, but for those of a baseline, which end where they began. A group that is not
+ * known: as written. */
 json_t *store_current(const struct store *store, const char *group);
 
 size_t store_switch_count(const struct store *store);
 const struct switch_facts *store_switch(const struct store *store, size_t i);
-enum switch_status store_switch_status(const struct store *store, size_t i); /* over all ranks of its group */
+
+/* Over all ranks of its group. */
+enum switch_status store_switch_status(const struct store *store, size_t i);
 
 /* The last 100; the total counts all. */
 size_t store_problem_count(const struct store *store);

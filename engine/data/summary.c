@@ -60,7 +60,8 @@ static json_t *rank_of(const struct store *store, size_t i) {
     put_text(object, "group", rank->group);
     put_int(object, "steps", rank->steps);
     json_object_set_new(object, "drops", drops(rank->dropped));
-    for (size_t j = 0; j < rank->use_count; j++) json_array_append_new(variants, use_of(store, i, j));
+    for (size_t j = 0; j < rank->use_count; j++)
+        json_array_append_new(variants, use_of(store, i, j));
     json_object_set_new(object, "variants", variants);
     return object;
 }
@@ -73,7 +74,8 @@ static json_t *switch_of(const struct store *store, size_t i) {
     put_text(object, "group", facts->group);
     if (facts->to) json_object_set(object, "to", facts->to);
     if (facts->has_at) json_object_set_new(object, "at", json_integer(facts->at));
-    json_object_set_new(object, "status", json_string(switch_status_name(store_switch_status(store, i))));
+    json_object_set_new(object, "status",
+                        json_string(switch_status_name(store_switch_status(store, i))));
     put_text(object, "reason", facts->reason);
     return object;
 }
@@ -84,8 +86,10 @@ void summary_event(const struct store *store, struct event *ret) {
     for (size_t i = 0; i < store_rank_count(store); i++)
         if (store_rank_is_shown(store, i)) json_array_append_new(ranks, rank_of(store, i));
     for (size_t i = 0; i < store_switch_count(store); i++)
-        if (!store_switch(store, i)->is_tried_again) json_array_append_new(switches, switch_of(store, i));
-    for (int i = 0; i < STORE_LOSS_COUNT; i++) lost[i] = store_dropped_total(store, (enum store_loss)i);
-    *ret = event_make(EVENT_SUMMARY, store_time(store), "{s:o, s:o, s:o}", "ranks", ranks, "switches", switches, "drops",
-                      drops(lost));
+        if (!store_switch(store, i)->is_tried_again)
+            json_array_append_new(switches, switch_of(store, i));
+    for (int i = 0; i < STORE_LOSS_COUNT; i++)
+        lost[i] = store_dropped_total(store, (enum store_loss)i);
+    *ret = event_make(EVENT_SUMMARY, store_time(store), "{s:o, s:o, s:o}", "ranks", ranks,
+                      "switches", switches, "drops", drops(lost));
 }

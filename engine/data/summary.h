@@ -1,5 +1,6 @@
-/* The job in figures, at its end: as an event and as a table for people. Reads the store only; store.h says how each figure
- * comes from the events, so a reader of the JSON lines gets the same ones.
+/* The job in figures, at its end: as an event and as a table for people. Reads the store only;
+ * store.h says how each figure comes from the events, so a reader of the JSON lines gets the same
+ * ones.
  *
  * A process that was only ever asleep or refused and told no step is left out.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -12,17 +13,21 @@
 
 /* A summary event with t = the store's time; event_done() it.
  *
- *     ranks     one for each process: rank, group, steps (step events), drops {steps, events, bad}: the losses told to the
- *               store; variants: in the order of first use: variant, label, steps, clean, median_ms, compile_s, compiles,
- *               recompiles, breaks, peak_rss, speedup {ratio, low, high, pairs, verdict} as in the last speedup event
- *     switches  in the order in which they were first told, without attempts that were made again (again: true): id, by, group, to, at, status over all ranks (switches.h), reason
+ *     ranks     one for each process: rank, group, steps (step events), drops {steps, events, bad}:
+ *               the losses told to the store; variants: in the order of first use: variant, label,
+ *               steps, clean, median_ms, compile_s, compiles, recompiles, breaks, peak_rss,
+ *               speedup {ratio, low, high, pairs, verdict} as in the last speedup event
+ *     switches  in the order in which they were first told, without attempts that were made again
+ *               (again: true): id, by, group, to, at, status over all ranks (switches.h), reason
  *     drops     {steps, events, bad} over all, those of no rank included
  *
- * What is not known is left out: median_ms without a clean step, peak_rss without an rss, speedup without a speedup event. */
+ * What is not known is left out: median_ms without a clean step, peak_rss without an rss, speedup
+ * without a speedup event. */
 void summary_event(const struct store *store, struct event *ret);
 
-/* Adds the lines of the table, each ended by a newline. Columns that do not fit `width` are left out, the least needed first;
- * nothing is wider than `width` from 48 on. "-": not known. Control characters in names are shown as '?'. */
+/* Adds the lines of the table, each ended by a newline. Columns that do not fit `width` are left
+ * out, the least needed first; nothing is wider than `width` from 48 on. "-": not known. Control
+ * characters in names are shown as '?'. */
 void summary_table(const struct store *store, struct buf *buf, int width);
 
 #endif

@@ -73,9 +73,10 @@ static const struct column {
     int need;  /* the lowest go first when there is no room; 0: never */
     void (*print)(const struct cell *cell, char *ret);
 } columns[] = {
-    {"rank", 4, 0, print_rank},         {"steps", 6, 0, print_steps},   {"ms/step", 7, 0, print_median},
-    {" over eager, 95 %", -18, 5, print_speedup}, {"compile", 8, 4, print_compile}, {"recomp", 6, 2, print_recompiles},
-    {"breaks", 6, 1, print_breaks},     {"peak", 7, 3, print_peak},
+    {"rank", 4, 0, print_rank},       {"steps", 6, 0, print_steps},
+    {"ms/step", 7, 0, print_median},  {" over eager, 95 %", -18, 5, print_speedup},
+    {"compile", 8, 4, print_compile}, {"recomp", 6, 2, print_recompiles},
+    {"breaks", 6, 1, print_breaks},   {"peak", 7, 3, print_peak},
 };
 
 static int room_of(const struct column *column) {
@@ -135,7 +136,8 @@ static void add_name(struct buf *buf, const char *name, int width, bool padded) 
     int count = characters(clean);
     bool is_cut = count > width;
     size_t size = clip(clean, is_cut ? width - 3 : width);
-    buf_printf(buf, "%.*s%s%*s", (int)size, clean, is_cut ? "..." : "", padded && !is_cut ? width - count : 0, "");
+    buf_printf(buf, "%.*s%s%*s", (int)size, clean, is_cut ? "..." : "",
+               padded && !is_cut ? width - count : 0, "");
 }
 
 /* Ends a line without the blanks at its end. */
@@ -146,7 +148,8 @@ static void end_line(struct buf *buf) {
 
 static void add_head(struct buf *buf, int need) {
     for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-        if (is_shown(&columns[i], need)) buf_printf(buf, " %*s", columns[i].width, columns[i].title);
+        if (is_shown(&columns[i], need))
+            buf_printf(buf, " %*s", columns[i].width, columns[i].title);
     end_line(buf);
 }
 
@@ -182,8 +185,8 @@ static bool find_use(const struct page *page, size_t rank, uint32_t variant, str
 static void add_rest(const struct page *page, size_t more, double least, double most) {
     char low[METRIC_TEXT_SIZE], high[METRIC_TEXT_SIZE];
     if (!more) return;
-    buf_printf(page->buf, "  ... and %zu more, median ms %s to %s\n", more, metric_print(METRIC_STEP_MS, least, low),
-               metric_print(METRIC_STEP_MS, most, high));
+    buf_printf(page->buf, "  ... and %zu more, median ms %s to %s\n", more,
+               metric_print(METRIC_STEP_MS, least, low), metric_print(METRIC_STEP_MS, most, high));
 }
 
 static void add_variant(const struct page *page, const char *group, uint32_t variant) {
@@ -213,7 +216,8 @@ static bool is_seen(const struct page *page, size_t i, size_t use, uint32_t vari
     struct cell cell;
     if (find_use(page, rank, variant, &cell) && cell.use < use) return true;
     for (size_t k = 0; k < i; k++) {
-        bool is_same = strcmp(store_rank(page->store, page->order[k])->group, store_rank(page->store, rank)->group) == 0;
+        bool is_same = strcmp(store_rank(page->store, page->order[k])->group,
+                              store_rank(page->store, rank)->group) == 0;
         if (is_same && find_use(page, page->order[k], variant, &cell)) return true;
     }
     return false;
@@ -233,7 +237,8 @@ static void add_group(const struct page *page, size_t first) {
 
 static bool is_first_of_group(const struct page *page, size_t i) {
     for (size_t k = 0; k < i; k++)
-        if (strcmp(store_rank(page->store, page->order[k])->group, store_rank(page->store, page->order[i])->group) == 0)
+        if (strcmp(store_rank(page->store, page->order[k])->group,
+                   store_rank(page->store, page->order[i])->group) == 0)
             return false;
     return true;
 }
@@ -250,7 +255,8 @@ static void add_ranks(const struct page *page) {
         if (!is_first_of_group(page, i)) continue;
         if (groups > 1) {
             buf_puts(page->buf, "group ");
-            add_name(page->buf, store_rank(page->store, page->order[i])->group, page->width - 6, false);
+            add_name(page->buf, store_rank(page->store, page->order[i])->group, page->width - 6,
+                     false);
             end_line(page->buf);
         }
         add_group(page, i);
@@ -277,29 +283,37 @@ static void add_switch(const struct page *page, size_t i) {
     settings_text(facts->to, &text);
     buf_printf(page->buf, " %6lld  %-9.9s", (long long)facts->id, facts->by);
     add_name(page->buf, buf_text(&text), page->width - SWITCH_FIXED, true);
-    buf_printf(page->buf, " %8s  %s\n", at, switch_status_name(store_switch_status(page->store, i)));
+    buf_printf(page->buf, " %8s  %s\n", at,
+               switch_status_name(store_switch_status(page->store, i)));
     buf_done(&text);
 }
 
 static void add_switches(const struct page *page) {
     size_t count = 0, before = 0;
-    for (size_t i = 0; i < store_switch_count(page->store); i++) count += !store_switch(page->store, i)->is_tried_again;
+    for (size_t i = 0; i < store_switch_count(page->store); i++)
+        count += !store_switch(page->store, i)->is_tried_again;
     if (!count) return;
-    buf_printf(page->buf, "\n %6s  %-9s%-*s %8s  %s\n", "switch", "by", page->width - SWITCH_FIXED, "to", "at step", "status");
+    buf_printf(page->buf, "\n %6s  %-9s%-*s %8s  %s\n", "switch", "by", page->width - SWITCH_FIXED,
+               "to", "at step", "status");
     size_t left_out = count > SWITCHES_SHOWN ? count - SWITCHES_SHOWN : 0;
     if (left_out) buf_printf(page->buf, "  ... %zu before\n", left_out);
     for (size_t i = 0; i < store_switch_count(page->store); i++)
-        if (!store_switch(page->store, i)->is_tried_again && before++ >= left_out) add_switch(page, i);
+        if (!store_switch(page->store, i)->is_tried_again && before++ >= left_out)
+            add_switch(page, i);
 }
 
 static void add_drops(const struct page *page) {
-    static const char *const names[STORE_LOSS_COUNT] = {
-        [LOSS_STEPS] = "step records", [LOSS_EVENTS] = "events", [LOSS_BAD] = "events that could not be read"};
+    static const char *const names[STORE_LOSS_COUNT] = {[LOSS_STEPS] = "step records",
+                                                        [LOSS_EVENTS] = "events",
+                                                        [LOSS_BAD] =
+                                                            "events that could not be read"};
     bool is_any = false;
     buf_puts(page->buf, "\ndropped:");
     for (int i = 0; i < STORE_LOSS_COUNT; i++) {
         uint64_t lost = store_dropped_total(page->store, (enum store_loss)i);
-        if (lost) buf_printf(page->buf, "%s %llu %s", is_any ? "," : "", (unsigned long long)lost, names[i]);
+        if (lost)
+            buf_printf(page->buf, "%s %llu %s", is_any ? "," : "", (unsigned long long)lost,
+                       names[i]);
         is_any |= lost > 0;
     }
     buf_puts(page->buf, is_any ? "\n" : " nothing\n");

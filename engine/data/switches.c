@@ -10,10 +10,11 @@
 enum { RANKS_MOST = 1 << 20 };
 
 static const char *const names[SWITCH_STATUS_COUNT] = {
-    [SWITCH_UNTOLD] = "proposed",     [SWITCH_PROPOSED] = "proposed", [SWITCH_READY] = "ready",
-    [SWITCH_COMMITTED] = "committed", [SWITCH_APPLIED] = "applied",   [SWITCH_NOT_REACHED] = "not reached",
-    [SWITCH_ABORTED] = "aborted",     [SWITCH_REFUSED] = "refused",   [SWITCH_MISSED] = "missed",
-    [SWITCH_FAILED] = "failed",
+    [SWITCH_UNTOLD] = "proposed", [SWITCH_PROPOSED] = "proposed",
+    [SWITCH_READY] = "ready",     [SWITCH_COMMITTED] = "committed",
+    [SWITCH_APPLIED] = "applied", [SWITCH_NOT_REACHED] = "not reached",
+    [SWITCH_ABORTED] = "aborted", [SWITCH_REFUSED] = "refused",
+    [SWITCH_MISSED] = "missed",   [SWITCH_FAILED] = "failed",
 };
 
 const char *switch_status_name(enum switch_status status) {
@@ -49,12 +50,14 @@ static bool is_id(const char *by, int64_t id) {
     return id != 0 || strcmp(by, "set") == 0 || strcmp(by, "at") == 0;
 }
 
-static bool is_same(const struct switch_facts *facts, const char *group, const char *by, int64_t id) {
+static bool is_same(const struct switch_facts *facts, const char *group, const char *by,
+                    int64_t id) {
     if (facts->id != id || strcmp(facts->by, by) != 0 || !is_id(by, id)) return false;
     return !group || !facts->group[0] || strcmp(facts->group, group) == 0;
 }
 
-static struct switch_facts *find_or_add(struct switches *switches, const char *group, const char *by, int64_t id) {
+static struct switch_facts *find_or_add(struct switches *switches, const char *group,
+                                        const char *by, int64_t id) {
     for (size_t i = switches->count; i-- > 0;)
         if (is_same(&switches->list[i], group, by, id)) return &switches->list[i];
     if (switches->count == switches->room) {
@@ -89,7 +92,8 @@ static void set_status(struct switch_facts *facts, const struct event *event) {
     facts->by_rank[rank] = (uint8_t)status;
 }
 
-const struct switch_facts *switches_take(struct switches *switches, const struct event *event, const char *group) {
+const struct switch_facts *switches_take(struct switches *switches, const struct event *event,
+                                         const char *group) {
     int64_t id = 0;
     event_int(event, "id", &id);
     const char *by = event_text(event, "by");

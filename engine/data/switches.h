@@ -1,13 +1,16 @@
-/* The switches of a job: what was asked for, and what became of it on each rank and over all. Part of the store.
+/* The switches of a job: what was asked for, and what became of it on each rank and over all. Part
+ * of the store.
  *
- * A switch is known by its group, by whom, and its id; a proposal that was refused before it got an id has 0, and is always
- * another one. An attempt that is made again under another id (`again: true`) stays in the list, but for people it is none. Events without a group (the engine's own, or any on a tape) belong to
- * the last switch with that `by` and `id`. The status over all ranks:
+ * A switch is known by its group, by whom, and its id; a proposal that was refused before it got an
+ * id has 0, and is always another one. An attempt that is made again under another id (`again:
+ * true`) stays in the list, but for people it is none. Events without a group (the engine's own, or
+ * any on a tape) belong to the last switch with that `by` and `id`. The status over all ranks:
  *
- *     the worst of not reached, aborted, refused, missed, failed (worst last)    when anybody says one
+ *     the worst of not reached, aborted, refused, missed, failed (worst last), if any is said
  *     applied        when as many ranks say so as the group has, or the engine says so itself
  *     committed      when only some ranks said applied
  *     the furthest   of proposed, ready, committed, else
+ *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_DATA_SWITCHES_H
 #define INDUCTOP_DATA_SWITCHES_H
@@ -41,10 +44,10 @@ struct switch_facts {
     bool has_at, has_variant;
     bool is_tried_again; /* under another id */
     int64_t at, variant;
-    char *reason;               /* NULL without one */
-    double t;                   /* of the first event about it */
-    enum switch_status told;    /* last, by nobody's rank */
-    uint8_t *by_rank;           /* enum switch_status by rank number, `rank_room` of them */
+    char *reason;            /* NULL without one */
+    double t;                /* of the first event about it */
+    enum switch_status told; /* last, by nobody's rank */
+    uint8_t *by_rank;        /* enum switch_status by rank number, `rank_room` of them */
     size_t rank_room;
 };
 
@@ -56,8 +59,10 @@ struct switches {
 void switches_init(struct switches *switches);
 void switches_done(struct switches *switches);
 
-/* Takes an event of kind switch; `group` may be NULL. Returns the switch, lent until the next call. */
-const struct switch_facts *switches_take(struct switches *switches, const struct event *event, const char *group);
+/* Takes an event of kind switch; `group` may be NULL. Returns the switch, lent until the next call.
+ */
+const struct switch_facts *switches_take(struct switches *switches, const struct event *event,
+                                         const char *group);
 
 /* Over all ranks; `ranks` is how many the group has. */
 enum switch_status switch_overall(const struct switch_facts *facts, size_t ranks);

@@ -57,7 +57,8 @@ static size_t cut_at(const char *text, size_t size, size_t most) {
     return end;
 }
 
-/* A shorter text to put in the place of `value`, or NULL when it may stay. Looks into arrays and objects. */
+/* A shorter text to put in the place of `value`, or NULL when it may stay. Looks into arrays and
+ * objects. */
 static json_t *shortened(json_t *value, bool *ret_cut);
 
 static void shorten_members(json_t *object, bool *ret_cut) {
@@ -121,14 +122,15 @@ static int take_time(json_t *body, uint64_t start_ns, struct event *event, struc
 }
 
 /* A common whole number from 0 to `most`; true in `ret_has` when it is there. */
-static int take_count(json_t *body, const char *name, json_int_t most, bool *ret_has, json_int_t *ret_value,
-                      struct err *err) {
+static int take_count(json_t *body, const char *name, json_int_t most, bool *ret_has,
+                      json_int_t *ret_value, struct err *err) {
     json_t *value = json_object_get(body, name);
     if (!value || json_is_null(value)) {
         json_object_del(body, name);
         return 0;
     }
-    if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) > most)
+    if (!json_is_integer(value) || json_integer_value(value) < 0 ||
+        json_integer_value(value) > most)
         return err_set(err, ERR_INVALID, "event field '%s' is no count", name);
     *ret_value = json_integer_value(value);
     *ret_has = true;
@@ -163,14 +165,15 @@ static bool has_type(const json_t *value, const struct kind_field *field) {
     case FIELD_BOOL: return json_is_boolean(value);
     case FIELD_OBJECT: return json_is_object(value);
     case FIELD_ARRAY: return json_is_array(value);
-    case FIELD_CHOICE: return json_is_string(value) && is_choice(field->unit, json_string_value(value));
+    case FIELD_CHOICE:
+        return json_is_string(value) && is_choice(field->unit, json_string_value(value));
     }
     return false;
 }
 
 static const char *type_text(enum field_type type) {
     static const char *const texts[] = {
-        [FIELD_STRING] = "text",     [FIELD_INT] = "a whole number", [FIELD_NUMBER] = "a number",
+        [FIELD_STRING] = "text",        [FIELD_INT] = "a whole number", [FIELD_NUMBER] = "a number",
         [FIELD_BOOL] = "true or false", [FIELD_OBJECT] = "an object",   [FIELD_ARRAY] = "an array",
         [FIELD_CHOICE] = "one of",
     };
@@ -181,7 +184,8 @@ static int check_field(const struct event *event, const struct kind_field *field
     const json_t *value = json_object_get(event->body, field->name);
     const char *kind = kind_name(event->kind);
     if (!value && !field->required) return 0;
-    if (!value) return err_set(err, ERR_MISSING, "event '%s' without the field '%s'", kind, field->name);
+    if (!value)
+        return err_set(err, ERR_MISSING, "event '%s' without the field '%s'", kind, field->name);
     if (has_type(value, field)) return 0;
     bool choice = field->type == FIELD_CHOICE;
     return err_set(err, ERR_INVALID, "event '%s': field '%s' is not %s%s%s", kind, field->name,
@@ -192,8 +196,8 @@ static int check_needs(const struct event *event, struct err *err) {
     for (size_t i = 0; i < ARRAY_SIZE(needs); i++) {
         if (needs[i].kind != event->kind) continue;
         if ((needs[i].rank && !event->has_rank) || (needs[i].step && !event->has_step))
-            return err_set(err, ERR_MISSING, "event '%s' without the field '%s'", kind_name(event->kind),
-                           event->has_rank ? "step" : "rank");
+            return err_set(err, ERR_MISSING, "event '%s' without the field '%s'",
+                           kind_name(event->kind), event->has_rank ? "step" : "rank");
     }
     return 0;
 }
@@ -232,13 +236,16 @@ static void drop_nulls(const struct event *event) {
             json_object_del(event->body, fields[i].name);
 }
 
-int event_parse(const char *bytes, size_t size, uint64_t start_ns, struct event *ret, struct err *err) {
-    if (size > EVENT_LINE_MAX) return err_set(err, ERR_LIMIT, "event of %zu bytes is too long", size);
+int event_parse(const char *bytes, size_t size, uint64_t start_ns, struct event *ret,
+                struct err *err) {
+    if (size > EVENT_LINE_MAX)
+        return err_set(err, ERR_LIMIT, "event of %zu bytes is too long", size);
     if (is_too_deep(bytes, size)) return err_set(err, ERR_LIMIT, "event nests too deep");
     json_error_t at;
     struct event event = EVENT_INIT;
     event.body = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &at);
-    if (!event.body) return err_set(err, ERR_SYNTAX, "event is no JSON: byte %d: %s", at.position, at.text);
+    if (!event.body)
+        return err_set(err, ERR_SYNTAX, "event is no JSON: byte %d: %s", at.position, at.text);
     int r = 0;
     if (!json_is_object(event.body)) r = err_set(err, ERR_SYNTAX, "event is no JSON object");
     if (r == 0) r = take_common(event.body, start_ns, &event, err);
@@ -263,7 +270,8 @@ static int add_bytes(const char *bytes, size_t size, void *buf) {
 void event_print(const struct event *event, struct buf *buf) {
     json_t *line = json_object();
     json_object_set_new(line, "v", json_integer(WIRE_VERSION));
-    if (event->kind != EVENT_KIND_COUNT) json_object_set_new(line, "kind", json_string(kind_name(event->kind)));
+    if (event->kind != EVENT_KIND_COUNT)
+        json_object_set_new(line, "kind", json_string(kind_name(event->kind)));
     json_object_set_new(line, "t", json_real(event->t));
     if (event->has_rank) json_object_set_new(line, "rank", json_integer(event->rank));
     if (event->has_step) json_object_set_new(line, "step", json_integer((json_int_t)event->step));

@@ -41,7 +41,8 @@ static void put_memory(json_t *body, const struct step_record *record) {
     }
 }
 
-void event_from_step(const struct step_record *record, int rank, uint64_t start_ns, struct event *ret) {
+void event_from_step(const struct step_record *record, int rank, uint64_t start_ns,
+                     struct event *ret) {
     json_t *body = json_object();
     put_times(body, record);
     put_int(body, "variant", record->variant);

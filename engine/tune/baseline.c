@@ -11,7 +11,8 @@
 #include "engine/base/mem.h"
 #include "engine/base/banned.h"
 
-/* RECENT: clean steps that the block length comes from. AHEAD: steps that pass until a proposal acts, at least. */
+/* RECENT: clean steps that the block length comes from. AHEAD: steps that pass until a proposal
+ * acts, at least. */
 enum { RECENT = 16, AHEAD = 16 };
 
 struct watched {
@@ -55,7 +56,8 @@ struct baseline {
 };
 
 int baseline_mode_find(const char *text) {
-    static const char *const names[] = {[BASELINE_OFF] = "off", [BASELINE_AUTO] = "auto", [BASELINE_ON] = "on"};
+    static const char *const names[] = {
+        [BASELINE_OFF] = "off", [BASELINE_AUTO] = "auto", [BASELINE_ON] = "on"};
     if (!text) return BASELINE_OFF;
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         if (strcmp(names[i], text) == 0) return (int)i;
@@ -87,7 +89,8 @@ struct baseline *baseline_free(struct baseline *baseline) {
 /* ---- results ---- */
 
 static struct result *add_result(struct baseline *baseline) {
-    baseline->results = mem_resize(baseline->results, baseline->result_count + 1, sizeof baseline->results[0]);
+    baseline->results =
+        mem_resize(baseline->results, baseline->result_count + 1, sizeof baseline->results[0]);
     struct result *result = &baseline->results[baseline->result_count++];
     *result = (struct result){.rank = -1, .variant = baseline->current};
     return result;
@@ -96,7 +99,8 @@ static struct result *add_result(struct baseline *baseline) {
 static struct target *target_of(struct baseline *baseline, uint32_t variant) {
     for (size_t i = 0; i < baseline->target_count; i++)
         if (baseline->targets[i].variant == variant) return &baseline->targets[i];
-    baseline->targets = mem_resize(baseline->targets, baseline->target_count + 1, sizeof baseline->targets[0]);
+    baseline->targets =
+        mem_resize(baseline->targets, baseline->target_count + 1, sizeof baseline->targets[0]);
     struct target *target = &baseline->targets[baseline->target_count++];
     *target = (struct target){.variant = variant};
     return target;
@@ -132,7 +136,8 @@ static void count_try(struct baseline *baseline, const char *reason) {
     if (++target->tries < BASELINE_TRIES) return;
     target->is_done = true;
     struct result *problem = add_result(baseline);
-    snprintf(problem->reason, sizeof problem->reason, "%s", reason ? reason : "no reason was given");
+    snprintf(problem->reason, sizeof problem->reason, "%s",
+             reason ? reason : "no reason was given");
 }
 
 static void finish(struct baseline *baseline, const char *reason) {
@@ -170,7 +175,8 @@ void baseline_gone(struct baseline *baseline, int rank) {
     finish_when_over(baseline);
 }
 
-void baseline_step(struct baseline *baseline, int number, uint64_t step, double ms, uint32_t variant, bool clean) {
+void baseline_step(struct baseline *baseline, int number, uint64_t step, double ms,
+                   uint32_t variant, bool clean) {
     struct watched *rank = watched_of(baseline, number);
     if (variant != rank->variant) rank->clean = 0;
     rank->variant = variant;
@@ -230,9 +236,11 @@ static bool is_due(struct baseline *baseline, const struct baseline_now *now) {
 }
 
 /* Median of recent clean steps over all ranks, when enough of them are ready. */
-static bool are_ranks_ready(const struct baseline *baseline, const struct baseline_now *now, double *ret_median) {
+static bool are_ranks_ready(const struct baseline *baseline, const struct baseline_now *now,
+                            double *ret_median) {
     size_t count = 0, ready = 0;
-    CLEANUP(cleanup_free) double *ms = mem_array(HASH_COUNT(baseline->ranks) * RECENT, sizeof ms[0]);
+    CLEANUP(cleanup_free)
+    double *ms = mem_array(HASH_COUNT(baseline->ranks) * RECENT, sizeof ms[0]);
     for (const struct watched *rank = baseline->ranks; rank; rank = rank->hh.next) {
         if (rank->is_gone) continue;
         if (rank->variant != now->variant || rank->clean < BASELINE_CLEAN_STEPS) return false;
@@ -247,7 +255,8 @@ static bool are_ranks_ready(const struct baseline *baseline, const struct baseli
     return true;
 }
 
-bool baseline_want(struct baseline *baseline, const struct baseline_now *now, struct schedule *ret) {
+bool baseline_want(struct baseline *baseline, const struct baseline_now *now,
+                   struct schedule *ret) {
     double median;
     struct judge_plan plan;
     baseline->t = now->t;
@@ -267,15 +276,16 @@ bool baseline_want(struct baseline *baseline, const struct baseline_now *now, st
 
 static struct event problem_event(const struct result *result, double t) {
     json_t *text = event_string(result->reason);
-    json_t *whole = json_sprintf("the speedup over eager could not be measured in %d tries: %s", BASELINE_TRIES,
-                                 json_string_value(text));
+    json_t *whole = json_sprintf("the speedup over eager could not be measured in %d tries: %s",
+                                 BASELINE_TRIES, json_string_value(text));
     json_decref(text);
     return event_make(EVENT_PROBLEM, t, "{s:s, s:o}", "what", "baseline", "text", whole);
 }
 
 static struct event speedup_event(const struct result *result, double t) {
     const struct judge_result *found = &result->found;
-    struct event event = event_make(EVENT_SPEEDUP, t, "{s:I}", "variant", (json_int_t)result->variant);
+    struct event event =
+        event_make(EVENT_SPEEDUP, t, "{s:I}", "variant", (json_int_t)result->variant);
     event_set_rank(&event, result->rank);
     if (found->has_ratio) {
         json_object_set_new(event.body, "ratio", json_real(found->interval.ratio));
@@ -300,7 +310,8 @@ bool baseline_next(struct baseline *baseline, double t, struct event *ret) {
 json_t *schedule_json(const struct schedule *schedule, json_t *eager, json_t *current) {
     json_t *list = json_array();
     for (size_t i = 0; i < schedule->count; i++)
-        json_array_append_new(list, json_pack("[I,O]", (json_int_t)schedule->entries[i].offset,
-                                              schedule->entries[i].side == SIDE_EAGER ? eager : current));
+        json_array_append_new(list,
+                              json_pack("[I,O]", (json_int_t)schedule->entries[i].offset,
+                                        schedule->entries[i].side == SIDE_EAGER ? eager : current));
     return list;
 }

@@ -1,23 +1,26 @@
-/* When to measure against eager, and what came of it: the state machine behind --baseline, one for each group of ranks. Without
- * input or output: its owner tells it steps, asks it now and then whether it wants a schedule, brings that schedule to the
- * ranks, and takes the results away.
+/* When to measure against eager, and what came of it: the state machine behind --baseline, one for
+ * each group of ranks. Without input or output: its owner tells it steps, asks it now and then
+ * whether it wants a schedule, brings that schedule to the ranks, and takes the results away.
  *
  *     baseline_rank(), baseline_gone()    who takes part
  *     baseline_step()                     every step of every rank
  *     baseline_applied()                  a switch by set, at or viewer was applied
- *     baseline_want()                     true: propose this schedule (schedule_json() is its form on the wire), then answer by
- *                                         baseline_agreed(), baseline_refused() or baseline_dropped()
+ *     baseline_want()                     true: propose this schedule (schedule_json() is its form
+ *                                         on the wire), then answer by baseline_agreed(),
+ *                                         baseline_refused() or baseline_dropped()
  *     baseline_next()                     results, one event at a time, until it returns false
  *     baseline_end()                      the job is over
  *
- * on: measures each variant once, the one that the job began with too. auto: only those that a switch brought, once each.
- * baseline_ask() (key `b`) measures the present one, again if need be, also when it is off.
+ * on: measures each variant once, the one that the job began with too. auto: only those that a
+ * switch brought, once each. baseline_ask() (key `b`) measures the present one, again if need be,
+ * also when it is off.
  *
- * It wants a schedule when every rank has run BASELINE_CLEAN_STEPS clean steps in the variant that is in force, and that is
- * not eager. A try that is refused, dropped or gives less than STATS_PAIRS_LEAST pairs on every rank is made again
- * after 5, 10, 20 and 40 s while the variant is in force; after BASELINE_TRIES tries it is given up, and a problem event says
- * why. It never asks while it waits for an answer or while a schedule runs. A schedule that was dropped half way still gives
- * its results on ranks that had pairs enough. Memory headroom is its owner's to judge: refuse.
+ * It wants a schedule when every rank has run BASELINE_CLEAN_STEPS clean steps in the variant that
+ * is in force, and that is not eager. A try that is refused, dropped or gives less than
+ * STATS_PAIRS_LEAST pairs on every rank is made again after 5, 10, 20 and 40 s while the variant is
+ * in force; after BASELINE_TRIES tries it is given up, and a problem event says why. It never asks
+ * while it waits for an answer or while a schedule runs. A schedule that was dropped half way still
+ * gives its results when a rank had pairs enough. Memory headroom is its owner's to judge: refuse.
  *
  * One owner, one thread. Times are seconds since the job's start.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -42,9 +45,10 @@ struct baseline;
 struct baseline_now {
     double t;
     uint32_t variant; /* settings in force in the group */
-    bool is_eager;    /* these are eager, by scope=eager or because the job as written compiles nothing */
+    bool is_eager;    /* they are: scope=eager, or as written in a job that compiles nothing */
     size_t ranks;     /* that must take part; 0: those that were told */
-    uint64_t room;    /* steps until the next switch of the plan, from the highest step told; UINT64_MAX: none is planned */
+    uint64_t room;    /* steps until the next switch of the plan, from the highest step told;
+                         UINT64_MAX: none is planned */
 };
 
 /* -1 for a text that is no mode; NULL is off. */
@@ -55,10 +59,13 @@ struct baseline *baseline_new(enum baseline_mode mode, uint32_t eager, uint64_t 
 struct baseline *baseline_free(struct baseline *baseline); /* returns NULL */
 
 void baseline_rank(struct baseline *baseline, int rank);
-void baseline_gone(struct baseline *baseline, int rank); /* finished, lost or exited: nobody waits for it any more */
+
+/* Finished, lost or exited: nobody waits for it any more. */
+void baseline_gone(struct baseline *baseline, int rank);
 
 /* A rank that was not told before takes part from now on. `ms` counts when `clean`. */
-void baseline_step(struct baseline *baseline, int rank, uint64_t step, double ms, uint32_t variant, bool clean);
+void baseline_step(struct baseline *baseline, int rank, uint64_t step, double ms, uint32_t variant,
+                   bool clean);
 
 void baseline_applied(struct baseline *baseline, uint32_t variant);
 void baseline_ask(struct baseline *baseline);
@@ -66,9 +73,10 @@ void baseline_ask(struct baseline *baseline);
 /* True: `ret` is wanted, and nothing else until it was answered. */
 bool baseline_want(struct baseline *baseline, const struct baseline_now *now, struct schedule *ret);
 
-void baseline_agreed(struct baseline *baseline, uint64_t start);                            /* start: S */
-void baseline_refused(struct baseline *baseline, double t, const char *reason);             /* never began */
-void baseline_dropped(struct baseline *baseline, double t, const char *reason);             /* another switch ended it */
+/* The answers: it begins at step `start` (S); it never began; another switch ended it. */
+void baseline_agreed(struct baseline *baseline, uint64_t start);
+void baseline_refused(struct baseline *baseline, double t, const char *reason);
+void baseline_dropped(struct baseline *baseline, double t, const char *reason);
 
 /* Something was wanted and is not over yet. */
 bool baseline_is_busy(const struct baseline *baseline);
@@ -79,7 +87,8 @@ bool baseline_next(struct baseline *baseline, double t, struct event *ret);
 /* A schedule that runs ends here with what it has. */
 void baseline_end(struct baseline *baseline);
 
-/* [[offset, settings], ...] for PREPARE; `eager` and `current` are objects of settings and only lent. A new reference. */
+/* [[offset, settings], ...] for PREPARE; `eager` and `current` are objects of settings and only
+ * lent. A new reference. */
 json_t *schedule_json(const struct schedule *schedule, json_t *eager, json_t *current);
 
 #endif

@@ -16,8 +16,8 @@ static const double tie = 0.00796817; /* log 1.008 */
 struct judged_rank {
     int rank;
     bool over;
-    unsigned block;             /* the open one */
-    unsigned count;             /* of its values */
+    unsigned block; /* the open one */
+    unsigned count; /* of its values */
     double values[JUDGE_COUNTED_MOST + JUDGE_SKIP_STEPS];
     double medians[BLOCKS_MOST]; /* of the closed ones; NaN: left out */
     UT_hash_handle hh;
@@ -47,9 +47,11 @@ uint64_t judge_plan_length(const struct judge_plan *plan) {
 
 bool judge_plan_for(double median_ms, uint64_t room, uint64_t seed, struct judge_plan *ret) {
     if (!(median_ms > 0) || !isfinite(median_ms)) return false;
-    double counted = fmin(fmax(ceil(JUDGE_BLOCK_MS / median_ms), JUDGE_COUNTED_LEAST), JUDGE_COUNTED_MOST);
+    double counted =
+        fmin(fmax(ceil(JUDGE_BLOCK_MS / median_ms), JUDGE_COUNTED_LEAST), JUDGE_COUNTED_MOST);
     struct judge_plan plan = {JUDGE_SKIP_STEPS + (unsigned)counted, JUDGE_PAIRS_MOST, seed};
-    while (plan.pairs > JUDGE_PAIRS_LEAST && (double)judge_plan_length(&plan) * median_ms > JUDGE_SCHEDULE_MS)
+    while (plan.pairs > JUDGE_PAIRS_LEAST &&
+           (double)judge_plan_length(&plan) * median_ms > JUDGE_SCHEDULE_MS)
         plan.pairs--;
     while (plan.pairs > STATS_PAIRS_LEAST && judge_plan_length(&plan) > room) plan.pairs--;
     if (plan.pairs <= STATS_PAIRS_LEAST) return false;
@@ -57,8 +59,9 @@ bool judge_plan_for(double median_ms, uint64_t room, uint64_t seed, struct judge
     return true;
 }
 
-/* As many pairs begin with one side as with the other (a steady drift then cancels), in random order (measured against strict
- * fours, E C C E or C E E C: those make neighbours rise and fall together under a drift, and the intervals too narrow). */
+/* As many pairs begin with one side as with the other (a steady drift then cancels), in random
+ * order (measured against strict fours, E C C E or C E E C: those make neighbours rise and fall
+ * together under a drift, and the intervals too narrow). */
 static void lay_out(struct judge *judge) {
     enum judge_side first[JUDGE_PAIRS_MOST];
     uint64_t state = judge->plan.seed;
@@ -142,7 +145,8 @@ static void close_block(const struct judge *judge, struct judged_rank *rank) {
     rank->count = 0;
 }
 
-void judge_take(struct judge *judge, int number, uint64_t step, double ms, uint32_t variant, bool clean) {
+void judge_take(struct judge *judge, int number, uint64_t step, double ms, uint32_t variant,
+                bool clean) {
     if (!judge->started || step < judge->start) return;
     struct judged_rank *rank = rank_of(judge, number);
     uint64_t index = step - judge->start, block = index / judge->plan.block_steps;
@@ -153,7 +157,8 @@ void judge_take(struct judge *judge, int number, uint64_t step, double ms, uint3
         return;
     }
     rank->block = (unsigned)block;
-    bool skipped = is_flip(judge, rank->block) && index % judge->plan.block_steps < JUDGE_SKIP_STEPS;
+    bool skipped =
+        is_flip(judge, rank->block) && index % judge->plan.block_steps < JUDGE_SKIP_STEPS;
     if (skipped || !clean || !(ms > 0) || variant != judge->keys[judge->sides[block]]) return;
     if (rank->count < judge->plan.block_steps) rank->values[rank->count++] = ms;
 }
@@ -164,7 +169,8 @@ bool judge_is_over(const struct judge *judge, int number) {
     return rank && rank->over;
 }
 
-static unsigned log_ratios(const struct judge *judge, const struct judged_rank *rank, double *ret_logs) {
+static unsigned log_ratios(const struct judge *judge, const struct judged_rank *rank,
+                           double *ret_logs) {
     unsigned count = 0;
     for (unsigned block = WARM_UPS; rank && block < judge->blocks; block += 2) {
         double log_ratio = log(rank->medians[block] / rank->medians[block + 1]);

@@ -1,9 +1,11 @@
-/* How honest are the intervals? Simulated step times go through the judge as real ones do: eager and current of the same
- * speed (A/A: the interval must hold 1.0 in 93 to 97 % of the series), and with a known gain (is it found?).
+/* How honest are the intervals? Simulated step times go through the judge as real ones do: eager
+ * and current of the same speed (A/A: the interval must hold 1.0 in 93 to 97 % of the series), and
+ * with a known gain (is it found?).
  *
- * A step takes the true time, times log-normal noise, times a slow drift (autoregressive, as other processes and the clock of
- * the CPU make it), times now and then a spike. The worlds are those of the measuring rule's own simulation and worse.
- * Fixed seeds: the figures are the same on every machine. Exits with 1 when A/A over 200 series leaves 93 to 97 %.
+ * A step takes the true time, times log-normal noise, times a slow drift (autoregressive, as other
+ * processes and the clock of the CPU make it), times now and then a spike. The worlds are those of
+ * the measuring rule's own simulation and worse. Fixed seeds: the figures are the same on every
+ * machine. Exits with 1 when A/A over 200 series leaves 93 to 97 %.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <stdint.h>
@@ -98,8 +100,9 @@ int main(void) {
     printf("  %-46s %10s %10s %7s %7s\n", "world", "200 series", "20,000", "wrong", "+-");
     for (size_t i = 0; i < ARRAY_SIZE(worlds); i++) {
         struct tally some = count(&worlds[i], 1, SERIES), many = count(&worlds[i], 1, MANY);
-        printf("  %-46s %9.1f%% %9.1f%% %6.1f%% %6.2f%%\n", worlds[i].name, percent(some.holds, SERIES),
-               percent(many.holds, MANY), percent(many.wrong, MANY), 100 * many.width);
+        printf("  %-46s %9.1f%% %9.1f%% %6.1f%% %6.2f%%\n", worlds[i].name,
+               percent(some.holds, SERIES), percent(many.holds, MANY), percent(many.wrong, MANY),
+               100 * many.width);
         low = some.holds < low ? some.holds : low;
         high = some.holds > high ? some.holds : high;
         all += some.holds;
@@ -110,13 +113,13 @@ int main(void) {
         printf("  %-46s", worlds[i].name);
         for (size_t g = 0; g < ARRAY_SIZE(gains); g++) {
             struct tally tally = count(&worlds[i], gains[g], 2000);
-            printf("  %.2f: %.1f/%.1f/%.1f%%", gains[g], percent(tally.found, 2000), percent(tally.wrong, 2000),
-                   percent(tally.holds, 2000));
+            printf("  %.2f: %.1f/%.1f/%.1f%%", gains[g], percent(tally.found, 2000),
+                   percent(tally.wrong, 2000), percent(tally.holds, 2000));
         }
         printf("\n");
     }
     bool good = percent(low, SERIES) >= 93 && percent(high, SERIES) <= 97;
-    printf("A/A, 200 series a world: %.1f to %.1f %% hold 1.0 (goal 93 to 97): %s\n", percent(low, SERIES),
-           percent(high, SERIES), good ? "holds" : "DOES NOT HOLD");
+    printf("A/A, 200 series a world: %.1f to %.1f %% hold 1.0 (goal 93 to 97): %s\n",
+           percent(low, SERIES), percent(high, SERIES), good ? "holds" : "DOES NOT HOLD");
     return good ? 0 : 1;
 }

@@ -11,10 +11,10 @@
 #include "engine/data/stats.h"
 #include "engine/base/banned.h"
 
-#define NEAR(a, b, within)                                                           \
-    do {                                                                             \
-        double a_ = (a), b_ = (b);                                                   \
-        if (!(fabs(a_ - b_) <= (within))) fail_msg("%s is %.9g, not %.9g", #a, a_, b_); \
+#define NEAR(a, b, within)                                                                         \
+    do {                                                                                           \
+        double a_ = (a), b_ = (b);                                                                 \
+        if (!(fabs(a_ - b_) <= (within))) fail_msg("%s is %.9g, not %.9g", #a, a_, b_);            \
     } while (0)
 
 static const struct {
@@ -38,8 +38,10 @@ static void test_quantiles(void **state) {
         double values[10];
         memcpy(values, quantiles[i].values, sizeof values);
         stats_sort(values, quantiles[i].count);
-        NEAR(stats_quantile(values, quantiles[i].count, quantiles[i].part), quantiles[i].result, 1e-12);
-        if (quantiles[i].part == 0.5) NEAR(stats_median(values, quantiles[i].count), quantiles[i].result, 1e-12);
+        NEAR(stats_quantile(values, quantiles[i].count, quantiles[i].part), quantiles[i].result,
+             1e-12);
+        if (quantiles[i].part == 0.5)
+            NEAR(stats_median(values, quantiles[i].count), quantiles[i].result, 1e-12);
     }
     assert_true(isnan(stats_median(NULL, 0)));
 }
@@ -60,18 +62,20 @@ static const struct {
     size_t df;
     double t;
 } points[] = {
-    {1, 12.7062}, {2, 4.3027}, {3, 3.1824}, {5, 2.5706}, {9, 2.2622},   {10, 2.2281},
+    {1, 12.7062}, {2, 4.3027},  {3, 3.1824},  {5, 2.5706},  {9, 2.2622},  {10, 2.2281},
     {11, 2.2010}, {15, 2.1314}, {20, 2.0860}, {30, 2.0423}, {60, 2.0003}, {1000, 1.9623},
 };
 
 static void test_t_points(void **state) {
     (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(points); i++) NEAR(stats_t95(points[i].df), points[i].t, 1e-3);
+    for (size_t i = 0; i < ARRAY_SIZE(points); i++)
+        NEAR(stats_t95(points[i].df), points[i].t, 1e-3);
 }
 
 static void test_ratio_interval_by_hand(void **state) {
     (void)state;
-    /* n 5, one off each end: mean of 0.1 0.2 0.3; winsorised 0.1 0.1 0.2 0.3 0.3, variance 0.01; 3 kept, t for 2 */
+    /* n 5, one off each end: mean of 0.1 0.2 0.3; winsorised 0.1 0.1 0.2 0.3 0.3, variance 0.01; 3
+     * kept, t for 2 */
     double logs[] = {9, 0.2, 0.1, 0.3, -9}, scratch[5];
     struct stats_interval interval;
     assert_true(stats_ratio(logs, 5, scratch, &interval));

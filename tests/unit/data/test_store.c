@@ -17,7 +17,8 @@
 #include "engine/data/summary.h"
 #include "engine/base/banned.h"
 
-/* A line of a tape, without the parts that are always the same; single quotes stand for double ones. */
+/* A line of a tape, without the parts that are always the same; single quotes stand for double
+ * ones. */
 static void tell_to(struct store *store, const char *group, const char *kind, const char *fields) {
     char *line = mem_printf("{'v':1,'kind':'%s',%s}", kind, fields);
     for (size_t i = 0; line[i]; i++)
@@ -35,14 +36,16 @@ static void tell(struct store *store, const char *kind, const char *fields) {
 }
 
 static void hello(struct store *store, int rank, const char *group, const char *state) {
-    char *fields = mem_printf("'t':0,'rank':%d,'world':2,'host':'h','pid':%d,'python':'3.11','group':'%s','state':'%s'",
-                              rank, 100 + rank, group, state);
+    char *fields = mem_printf(
+        "'t':0,'rank':%d,'world':2,'host':'h','pid':%d,'python':'3.11','group':'%s','state':'%s'",
+        rank, 100 + rank, group, state);
     tell(store, "rank", fields);
     free(fields);
 }
 
 static void step(struct store *store, int rank, int number, double ms, unsigned variant) {
-    char *fields = mem_printf("'t':1,'rank':%d,'step':%d,'ms':%f,'variant':%u,'clean':true", rank, number, ms, variant);
+    char *fields = mem_printf("'t':1,'rank':%d,'step':%d,'ms':%f,'variant':%u,'clean':true", rank,
+                              number, ms, variant);
     tell(store, "step", fields);
     free(fields);
 }
@@ -75,9 +78,9 @@ static const struct {
     {{{0, 1}}, 1, 1, 1},
     {{{0, 1}, {2, 3}}, 2, 2, 2},
     {{{0, 1}, {0.5, 3}}, 2, 3, 1},
-    {{{1, 2}, {3, 4}, {0, 5}}, 3, 5, 1},          /* inner ones end first */
+    {{{1, 2}, {3, 4}, {0, 5}}, 3, 5, 1}, /* inner ones end first */
     {{{1, 2}, {3, 4}, {3.5, 3.6}, {2.5, 5}}, 4, 3.5, 2},
-    {{{4, 5}, {0, 1}, {2, 3}}, 3, 3, 3},           /* out of order */
+    {{{4, 5}, {0, 1}, {2, 3}}, 3, 3, 3}, /* out of order */
     {{{4, 5}, {0, 1}, {0.5, 4.5}}, 3, 5, 1},
     {{{2, 1}}, 1, 0, 0},
     {{{1, 1}, {1, 2}}, 2, 1, 1},
@@ -88,7 +91,8 @@ static void test_spans_count_time_once(void **state) {
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct spans spans;
         spans_init(&spans);
-        for (size_t j = 0; j < rows[i].count; j++) spans_add(&spans, rows[i].spans[j].begin, rows[i].spans[j].end);
+        for (size_t j = 0; j < rows[i].count; j++)
+            spans_add(&spans, rows[i].spans[j].begin, rows[i].spans[j].end);
         if (fabs(spans_total(&spans) - rows[i].total) > 1e-12 || spans.count != rows[i].apart)
             fail_msg("row %zu: %g in %zu", i, spans_total(&spans), spans.count);
         spans_done(&spans);
@@ -100,9 +104,11 @@ static void test_figures_by_rank_and_variant(void **state) {
     struct store *store = store_new();
     hello(store, 0, "g", "hooked");
     hello(store, 1, "g", "hooked");
-    tell(store, "step", "'t':1,'rank':0,'step':0,'variant':0,'clean':false,'why':['first'],'rss':500");
+    tell(store, "step",
+         "'t':1,'rank':0,'step':0,'variant':0,'clean':false,'why':['first'],'rss':500");
     for (int i = 1; i < 10; i++) step(store, 0, i, 10 + i, 0);
-    tell(store, "step", "'t':2,'rank':0,'step':10,'ms':900,'variant':7,'clean':false,'why':['compile'],'rss':900");
+    tell(store, "step",
+         "'t':2,'rank':0,'step':10,'ms':900,'variant':7,'clean':false,'why':['compile'],'rss':900");
     step(store, 0, 11, 5, 7);
     step(store, 1, 0, 8, 0);
     assert_int_equal(store_rank_count(store), 2);
@@ -131,12 +137,16 @@ static void test_compiles_and_breaks(void **state) {
     hello(store, 0, "g", "hooked");
     tell(store, "compile", "'t':2,'rank':0,'variant':7,'id':'0/0','trigger':'variant','ms':500");
     tell(store, "compile", "'t':3,'rank':0,'variant':7,'id':'1/0','trigger':'recompile','ms':2500");
-    tell(store, "compile", "'t':9,'rank':0,'variant':7,'id':'2/0','trigger':'recompile','ms':1000,'failed':'x'");
+    tell(store, "compile",
+         "'t':9,'rank':0,'variant':7,'id':'2/0','trigger':'recompile','ms':1000,'failed':'x'");
     tell(store, "compile", "'t':9,'rank':0,'variant':0,'id':'2/1','trigger':'first','ms':1000");
-    tell(store, "break", "'t':9,'rank':0,'variant':7,'file':'a.py','line':3,'reason':'r','count':1");
-    tell(store, "break", "'t':9,'rank':0,'variant':7,'file':'a.py','line':3,'reason':'r','count':2");
+    tell(store, "break",
+         "'t':9,'rank':0,'variant':7,'file':'a.py','line':3,'reason':'r','count':1");
+    tell(store, "break",
+         "'t':9,'rank':0,'variant':7,'file':'a.py','line':3,'reason':'r','count':2");
     tell(store, "break", "'t':9,'rank':0,'file':'a.py','line':4,'reason':'r','count':1");
-    tell(store, "break", "'t':9,'rank':0,'variant':0,'file':'a.py','line':3,'reason':'r','count':1");
+    tell(store, "break",
+         "'t':9,'rank':0,'variant':0,'file':'a.py','line':3,'reason':'r','count':1");
     const struct store_use *use = use_of(store, 0, 7);
     assert_int_equal(use->compiles, 3);
     assert_int_equal(use->recompiles, 2);
@@ -217,13 +227,16 @@ static void test_status_of_a_switch_over_ranks(void **state) {
         hello(store, 1, "g", "hooked");
         for (int rank = 0; rank < 2; rank++) {
             const char *status = statuses[i].ranks[rank];
-            snprintf(fields, sizeof fields, "'t':1,'rank':%d,'id':4,'by':'viewer','status':'%s'", rank, status);
+            snprintf(fields, sizeof fields, "'t':1,'rank':%d,'id':4,'by':'viewer','status':'%s'",
+                     rank, status);
             if (status[0]) tell(store, "switch", fields);
         }
-        snprintf(fields, sizeof fields, "'t':1,'id':4,'by':'viewer','status':'%s'", statuses[i].engine);
+        snprintf(fields, sizeof fields, "'t':1,'id':4,'by':'viewer','status':'%s'",
+                 statuses[i].engine);
         if (statuses[i].engine[0]) tell(store, "switch", fields);
         const char *overall = switch_status_name(store_switch_status(store, 0));
-        if (store_switch_count(store) != 1 || strcmp(overall, statuses[i].overall) != 0) fail_msg("row %zu: %s", i, overall);
+        if (store_switch_count(store) != 1 || strcmp(overall, statuses[i].overall) != 0)
+            fail_msg("row %zu: %s", i, overall);
         store_free(store);
     }
 }
@@ -233,10 +246,14 @@ static void test_attempts_and_refusals_without_an_id(void **state) {
     struct store *store = store_new();
     struct buf buf = BUF_INIT;
     struct event event;
-    tell_to(store, "g", "switch", "'t':1,'id':1,'by':'viewer','to':{'mode':'a'},'status':'aborted','again':true");
-    tell_to(store, "g", "switch", "'t':2,'id':2,'by':'viewer','to':{'mode':'a'},'status':'committed','at':6");
-    tell_to(store, "g", "switch", "'t':3,'id':0,'by':'viewer','to':{'mode':'b'},'status':'refused'");
-    tell_to(store, "g", "switch", "'t':4,'id':0,'by':'viewer','to':{'mode':'c'},'status':'refused'");
+    tell_to(store, "g", "switch",
+            "'t':1,'id':1,'by':'viewer','to':{'mode':'a'},'status':'aborted','again':true");
+    tell_to(store, "g", "switch",
+            "'t':2,'id':2,'by':'viewer','to':{'mode':'a'},'status':'committed','at':6");
+    tell_to(store, "g", "switch",
+            "'t':3,'id':0,'by':'viewer','to':{'mode':'b'},'status':'refused'");
+    tell_to(store, "g", "switch",
+            "'t':4,'id':0,'by':'viewer','to':{'mode':'c'},'status':'refused'");
     tell_to(store, "g", "switch", "'t':5,'id':0,'by':'set','to':{'mode':'d'},'status':'applied'");
     tell_to(store, "g", "switch", "'t':5,'id':0,'by':'set','to':{'mode':'d'},'status':'applied'");
     assert_int_equal(store_switch_count(store), 5);
@@ -263,12 +280,17 @@ static void test_settings_in_force(void **state) {
     hello(store, 0, "g", "hooked");
     hello(store, 0, "other", "lost");
     expect_current(store, "g", "{}");
-    tell(store, "switch", "'t':1,'id':1,'by':'viewer','to':{'mode':'max-autotune'},'variant':5,'status':'proposed'");
+    tell(store, "switch",
+         "'t':1,'id':1,'by':'viewer','to':{'mode':'max-autotune'},'variant':5,'status':'proposed'");
     expect_current(store, "g", "{}");
-    tell(store, "switch", "'t':1,'rank':0,'id':1,'by':'viewer','status':'applied','at':9,'variant':5");
+    tell(store, "switch",
+         "'t':1,'rank':0,'id':1,'by':'viewer','status':'applied','at':9,'variant':5");
     expect_current(store, "g", "{\"mode\":\"max-autotune\"}");
-    tell(store, "switch", "'t':2,'rank':0,'id':2,'by':'baseline','to':{'scope':'eager'},'variant':6,'status':'applied'");
-    tell(store, "switch", "'t':3,'rank':0,'id':3,'by':'viewer','to':{'mode':'lite'},'status':'failed'");
+    tell(store, "switch",
+         "'t':2,'rank':0,'id':2,'by':'baseline','to':{'scope':'eager'},'variant':6,'status':'"
+         "applied'");
+    tell(store, "switch",
+         "'t':3,'rank':0,'id':3,'by':'viewer','to':{'mode':'lite'},'status':'failed'");
     expect_current(store, "g", "{\"mode\":\"max-autotune\"}");
     expect_current(store, "other", "{}");
     tell(store, "switch", "'t':4,'rank':0,'id':0,'by':'at','to':{},'variant':0,'status':'applied'");
@@ -289,9 +311,11 @@ static void test_variants_units_problems_job(void **state) {
     tell(store, "variant", "'t':1,'variant':9,'label':'regional','settings':{'scope':'regional'}");
     assert_string_equal(store_variant_label(store, 9), "regional");
     assert_int_equal(json_object_size(store_variant_settings(store, 9)), 1);
-    tell(store, "unit", "'t':1,'rank':0,'unit':0,'name':'Net','file':'a.py','line':3,'origin':'script'");
+    tell(store, "unit",
+         "'t':1,'rank':0,'unit':0,'name':'Net','file':'a.py','line':3,'origin':'script'");
     tell(store, "unit", "'t':1,'rank':0,'unit':1,'name':'step','origin':'script'");
-    tell(store, "unit", "'t':1,'rank':0,'unit':0,'name':'Net2','origin':'script'"); /* told again after a hello */
+    tell(store, "unit",
+         "'t':1,'rank':0,'unit':0,'name':'Net2','origin':'script'"); /* told again after a hello */
     assert_int_equal(store_rank(store, 0)->unit_count, 2);
     assert_string_equal(store_unit(store, 0, 0)->name, "Net2");
     for (int i = 0; i < 101; i++) {
@@ -315,7 +339,9 @@ static struct store *example(void) {
     hello(store, 1, "g", "hooked");
     hello(store, 0, "g", "hooked");
     tell(store, "variant", "'t':0,'variant':0,'label':'as written','settings':{}");
-    tell(store, "variant", "'t':0,'variant':7,'label':'whole mode=max-autotune dynamic=on','settings':{'dynamic':'on'}");
+    tell(store, "variant",
+         "'t':0,'variant':7,'label':'whole mode=max-autotune "
+         "dynamic=on','settings':{'dynamic':'on'}");
     for (int rank = 0; rank < 2; rank++) {
         for (int i = 0; i < 40; i++) step(store, rank, i, 42.25 + rank, 0);
         for (int i = 40; i < 80; i++) step(store, rank, i, 31.5 + rank, 7);
@@ -324,10 +350,18 @@ static struct store *example(void) {
     tell(store, "compile", "'t':20,'rank':0,'variant':7,'id':'0/0','trigger':'variant','ms':13400");
     tell(store, "compile", "'t':21,'rank':0,'variant':7,'id':'0/1','trigger':'recompile','ms':500");
     tell(store, "break", "'t':21,'rank':0,'variant':7,'reason':'print','count':1");
-    tell(store, "speedup", "'t':22,'rank':0,'variant':7,'ratio':1.341,'low':1.322,'high':1.36,'pairs':16,'verdict':'faster'");
-    tell(store, "switch", "'t':10,'rank':0,'id':0,'by':'at','to':{'dynamic':'on'},'variant':7,'at':40,'status':'applied'");
-    tell(store, "switch", "'t':10,'rank':1,'id':0,'by':'at','to':{'dynamic':'on'},'variant':7,'at':40,'status':'applied'");
-    tell(store, "switch", "'t':30,'id':5,'by':'viewer','to':{'backend':'x'},'status':'refused','reason':'no such backend'");
+    tell(store, "speedup",
+         "'t':22,'rank':0,'variant':7,'ratio':1.341,'low':1.322,'high':1.36,'pairs':16,'verdict':'"
+         "faster'");
+    tell(store, "switch",
+         "'t':10,'rank':0,'id':0,'by':'at','to':{'dynamic':'on'},'variant':7,'at':40,'status':'"
+         "applied'");
+    tell(store, "switch",
+         "'t':10,'rank':1,'id':0,'by':'at','to':{'dynamic':'on'},'variant':7,'at':40,'status':'"
+         "applied'");
+    tell(store, "switch",
+         "'t':30,'id':5,'by':'viewer','to':{'backend':'x'},'status':'refused','reason':'no such "
+         "backend'");
     store_dropped(store, "g", 1, LOSS_STEPS, 2);
     return store;
 }
@@ -372,12 +406,15 @@ static int widest(const char *text) {
 static void test_summary_table_fits_every_width(void **state) {
     (void)state;
     struct store *store = example();
-    tell(store, "variant", "'t':0,'variant':7,'label':'\\u001b[31mwide \\u009b \xc3\xa4\xc3\xb6\xc3\xbc and a very long name indeed, "
-                           "longer than the lines are at first sight','settings':{}");
+    tell(store, "variant",
+         "'t':0,'variant':7,'label':'\\u001b[31mwide \\u009b \xc3\xa4\xc3\xb6\xc3\xbc and a very "
+         "long name indeed, "
+         "longer than the lines are at first sight','settings':{}");
     for (int width = 20; width < 200; width++) {
         struct buf buf = BUF_INIT;
         summary_table(store, &buf, width);
-        if (widest(buf_text(&buf)) > (width < 48 ? 48 : width)) fail_msg("width %d:\n%s", width, buf_text(&buf));
+        if (widest(buf_text(&buf)) > (width < 48 ? 48 : width))
+            fail_msg("width %d:\n%s", width, buf_text(&buf));
         assert_null(strchr(buf_text(&buf), '\033'));
         assert_null(strstr(buf_text(&buf), "\xc2\x9b"));
         buf_done(&buf);
@@ -400,9 +437,10 @@ static void test_summary_of_nothing_and_of_many(void **state) {
     step(store, 0, 0, 3, 0);
     summary_table(store, &buf, 80);
     assert_non_null(strstr(buf_text(&buf), "group a\nas written\n    0      1   100.0"));
-    assert_non_null(strstr(buf_text(&buf), "   11      1   111.0  -                        -      0      0       -\n"
-                                           "  ... and 52 more, median ms 112.0 to 163.0\n"
-                                           "group b\nas written\n    0      1    3.00"));
+    assert_non_null(strstr(
+        buf_text(&buf), "   11      1   111.0  -                        -      0      0       -\n"
+                        "  ... and 52 more, median ms 112.0 to 163.0\n"
+                        "group b\nas written\n    0      1    3.00"));
     buf_done(&buf);
     store_free(store);
 }
@@ -414,24 +452,34 @@ static void test_summary_event_says_the_same(void **state) {
     struct err err = {0};
     struct buf buf = BUF_INIT;
     summary_event(store, &event);
-    if (event_check(&event, &err) != 1) fail_msg("%s", err.message); /* `drops` is not in the table of kinds */
+    if (event_check(&event, &err) != 1)
+        fail_msg("%s", err.message); /* `drops` is not in the table of kinds */
     event_print(&event, &buf);
     assert_string_equal(
         buf_text(&buf),
         "{\"v\":1,\"kind\":\"summary\",\"t\":30.0,\"ranks\":["
-        "{\"rank\":1,\"group\":\"g\",\"steps\":80,\"drops\":{\"steps\":2,\"events\":0,\"bad\":0},\"variants\":["
-        "{\"variant\":0,\"label\":\"as written\",\"steps\":40,\"clean\":40,\"median_ms\":43.25,\"compile_s\":0.0,"
+        "{\"rank\":1,\"group\":\"g\",\"steps\":80,\"drops\":{\"steps\":2,\"events\":0,\"bad\":0},"
+        "\"variants\":["
+        "{\"variant\":0,\"label\":\"as "
+        "written\",\"steps\":40,\"clean\":40,\"median_ms\":43.25,\"compile_s\":0.0,"
         "\"compiles\":0,\"recompiles\":0,\"breaks\":0},"
-        "{\"variant\":7,\"label\":\"whole mode=max-autotune dynamic=on\",\"steps\":40,\"clean\":40,\"median_ms\":32.5,"
+        "{\"variant\":7,\"label\":\"whole mode=max-autotune "
+        "dynamic=on\",\"steps\":40,\"clean\":40,\"median_ms\":32.5,"
         "\"compile_s\":0.0,\"compiles\":0,\"recompiles\":0,\"breaks\":0}]},"
-        "{\"rank\":0,\"group\":\"g\",\"steps\":81,\"drops\":{\"steps\":0,\"events\":0,\"bad\":0},\"variants\":["
-        "{\"variant\":0,\"label\":\"as written\",\"steps\":40,\"clean\":40,\"median_ms\":42.25,\"compile_s\":0.0,"
+        "{\"rank\":0,\"group\":\"g\",\"steps\":81,\"drops\":{\"steps\":0,\"events\":0,\"bad\":0},"
+        "\"variants\":["
+        "{\"variant\":0,\"label\":\"as "
+        "written\",\"steps\":40,\"clean\":40,\"median_ms\":42.25,\"compile_s\":0.0,"
         "\"compiles\":0,\"recompiles\":0,\"breaks\":0},"
-        "{\"variant\":7,\"label\":\"whole mode=max-autotune dynamic=on\",\"steps\":41,\"clean\":40,\"median_ms\":31.5,"
+        "{\"variant\":7,\"label\":\"whole mode=max-autotune "
+        "dynamic=on\",\"steps\":41,\"clean\":40,\"median_ms\":31.5,"
         "\"compile_s\":13.9,\"compiles\":2,\"recompiles\":1,\"breaks\":1,\"peak_rss\":641728512,"
-        "\"speedup\":{\"ratio\":1.341,\"low\":1.322,\"high\":1.36,\"pairs\":16,\"verdict\":\"faster\"}}]}],"
-        "\"switches\":[{\"id\":0,\"by\":\"at\",\"group\":\"g\",\"to\":{\"dynamic\":\"on\"},\"at\":40,\"status\":\"applied\"},"
-        "{\"id\":5,\"by\":\"viewer\",\"to\":{\"backend\":\"x\"},\"status\":\"refused\",\"reason\":\"no such backend\"}],"
+        "\"speedup\":{\"ratio\":1.341,\"low\":1.322,\"high\":1.36,\"pairs\":16,\"verdict\":"
+        "\"faster\"}}]}],"
+        "\"switches\":[{\"id\":0,\"by\":\"at\",\"group\":\"g\",\"to\":{\"dynamic\":\"on\"},\"at\":"
+        "40,\"status\":\"applied\"},"
+        "{\"id\":5,\"by\":\"viewer\",\"to\":{\"backend\":\"x\"},\"status\":\"refused\",\"reason\":"
+        "\"no such backend\"}],"
         "\"drops\":{\"steps\":2,\"events\":0,\"bad\":0}}");
     buf_done(&buf);
     event_done(&event);
@@ -443,12 +491,15 @@ static const struct {
     double value;
     const char *text;
 } prints[] = {
-    {METRIC_STEPS, 412, "412"},           {METRIC_STEP_MS, 0.0123, "0.012"}, {METRIC_STEP_MS, 9.876, "9.88"},
-    {METRIC_STEP_MS, 31.94, "31.9"},      {METRIC_STEP_MS, 12345.6, "12346"}, {METRIC_COMPILE_S, 0.021, "0.02 s"},
-    {METRIC_COMPILE_S, 13.44, "13.4 s"},  {METRIC_COMPILE_S, 5000, "5000 s"}, {METRIC_RSS_PEAK, 0, "0 B"},
-    {METRIC_RSS_PEAK, 999, "999 B"},      {METRIC_RSS_PEAK, 1000, "1.0 KB"},  {METRIC_RSS_PEAK, 641728512, "612 MB"},
-    {METRIC_RSS_PEAK, 1.5e9, "1.4 GB"},   {METRIC_RSS_PEAK, 5e16, "45475 TB"}, {METRIC_SPEEDUP, 1.3449, "1.34"},
-    {METRIC_SPEEDUP, NAN, "-"},           {METRIC_STEP_MS, INFINITY, "-"},
+    {METRIC_STEPS, 412, "412"},          {METRIC_STEP_MS, 0.0123, "0.012"},
+    {METRIC_STEP_MS, 9.876, "9.88"},     {METRIC_STEP_MS, 31.94, "31.9"},
+    {METRIC_STEP_MS, 12345.6, "12346"},  {METRIC_COMPILE_S, 0.021, "0.02 s"},
+    {METRIC_COMPILE_S, 13.44, "13.4 s"}, {METRIC_COMPILE_S, 5000, "5000 s"},
+    {METRIC_RSS_PEAK, 0, "0 B"},         {METRIC_RSS_PEAK, 999, "999 B"},
+    {METRIC_RSS_PEAK, 1000, "1.0 KB"},   {METRIC_RSS_PEAK, 641728512, "612 MB"},
+    {METRIC_RSS_PEAK, 1.5e9, "1.4 GB"},  {METRIC_RSS_PEAK, 5e16, "45475 TB"},
+    {METRIC_SPEEDUP, 1.3449, "1.34"},    {METRIC_SPEEDUP, NAN, "-"},
+    {METRIC_STEP_MS, INFINITY, "-"},
 };
 
 static void test_metrics(void **state) {

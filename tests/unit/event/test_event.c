@@ -22,26 +22,38 @@ static const struct {
 } good[] = {
     {"{\"v\":1,\"kind\":\"problem\",\"ns\":1500000000,\"what\":\"a\",\"text\":\"b\"}", 0,
      "{\"v\":1,\"kind\":\"problem\",\"t\":0.5,\"what\":\"a\",\"text\":\"b\"}"},
-    {"{\"text\":\"b\",\"what\":\"a\",\"rank\":3,\"step\":7,\"t\":2,\"kind\":\"problem\",\"v\":1}", 0,
-     "{\"v\":1,\"kind\":\"problem\",\"t\":2.0,\"rank\":3,\"step\":7,\"text\":\"b\",\"what\":\"a\"}"},
+    {"{\"text\":\"b\",\"what\":\"a\",\"rank\":3,\"step\":7,\"t\":2,\"kind\":\"problem\",\"v\":1}",
+     0,
+     "{\"v\":1,\"kind\":\"problem\",\"t\":2.0,\"rank\":3,\"step\":7,\"text\":\"b\",\"what\":"
+     "\"a\"}"},
     /* before the start */
     {"{\"v\":1,\"kind\":\"problem\",\"ns\":500000000,\"what\":\"a\",\"text\":\"b\"}", 0,
      "{\"v\":1,\"kind\":\"problem\",\"t\":-0.5,\"what\":\"a\",\"text\":\"b\"}"},
     /* a later version, an unknown field, an unknown kind: kept and counted */
     {"{\"v\":2,\"kind\":\"problem\",\"t\":0,\"what\":\"a\",\"text\":\"b\",\"x\":[1],\"y\":null}", 2,
      "{\"v\":1,\"kind\":\"problem\",\"t\":0.0,\"what\":\"a\",\"text\":\"b\",\"x\":[1],\"y\":null}"},
-    {"{\"v\":1,\"kind\":\"dream\",\"t\":0,\"x\":1}", 1, "{\"v\":1,\"t\":0.0,\"kind\":\"dream\",\"x\":1}"},
+    {"{\"v\":1,\"kind\":\"dream\",\"t\":0,\"x\":1}", 1,
+     "{\"v\":1,\"t\":0.0,\"kind\":\"dream\",\"x\":1}"},
     /* known on every kind */
-    {"{\"v\":1,\"kind\":\"problem\",\"t\":0,\"what\":\"a\",\"text\":\"b\",\"tag\":9,\"cut\":true}", 0,
-     "{\"v\":1,\"kind\":\"problem\",\"t\":0.0,\"what\":\"a\",\"text\":\"b\",\"tag\":9,\"cut\":true}"},
+    {"{\"v\":1,\"kind\":\"problem\",\"t\":0,\"what\":\"a\",\"text\":\"b\",\"tag\":9,\"cut\":true}",
+     0,
+     "{\"v\":1,\"kind\":\"problem\",\"t\":0.0,\"what\":\"a\",\"text\":\"b\",\"tag\":9,\"cut\":"
+     "true}"},
     /* null is missing */
-    {"{\"v\":1,\"kind\":\"problem\",\"t\":0,\"rank\":null,\"what\":\"a\",\"text\":\"b\",\"hint\":null}", 0,
-     "{\"v\":1,\"kind\":\"problem\",\"t\":0.0,\"what\":\"a\",\"text\":\"b\"}"},
-    {"{\"v\":1,\"kind\":\"step\",\"t\":0,\"rank\":0,\"step\":1,\"ms\":31.923412,\"variant\":0,\"clean\":true}", 0,
-     "{\"v\":1,\"kind\":\"step\",\"t\":0.0,\"rank\":0,\"step\":1,\"ms\":31.923412,\"variant\":0,\"clean\":true}"},
+    {"{\"v\":1,\"kind\":\"problem\",\"t\":0,\"rank\":null,\"what\":\"a\",\"text\":\"b\",\"hint\":"
+     "null}",
+     0, "{\"v\":1,\"kind\":\"problem\",\"t\":0.0,\"what\":\"a\",\"text\":\"b\"}"},
+    {"{\"v\":1,\"kind\":\"step\",\"t\":0,\"rank\":0,\"step\":1,\"ms\":31.923412,\"variant\":0,"
+     "\"clean\":true}",
+     0,
+     "{\"v\":1,\"kind\":\"step\",\"t\":0.0,\"rank\":0,\"step\":1,\"ms\":31.923412,\"variant\":0,"
+     "\"clean\":true}"},
     /* a number may be whole, text may hold brackets and quotes */
-    {"{\"v\":1,\"kind\":\"compile\",\"t\":0,\"rank\":0,\"variant\":0,\"id\":\"{[\\\"[\\\\\",\"trigger\":\"first\",\"ms\":5}",
-     0, "{\"v\":1,\"kind\":\"compile\",\"t\":0.0,\"rank\":0,\"variant\":0,\"id\":\"{[\\\"[\\\\\",\"trigger\":\"first\",\"ms\":5}"},
+    {"{\"v\":1,\"kind\":\"compile\",\"t\":0,\"rank\":0,\"variant\":0,\"id\":\"{[\\\"[\\\\\","
+     "\"trigger\":\"first\",\"ms\":5}",
+     0,
+     "{\"v\":1,\"kind\":\"compile\",\"t\":0.0,\"rank\":0,\"variant\":0,\"id\":\"{[\\\"[\\\\\","
+     "\"trigger\":\"first\",\"ms\":5}"},
     {"{\"v\":1,\"kind\":\"switch\",\"t\":0,\"id\":1,\"by\":\"at\",\"status\":\"not reached\"}", 0,
      "{\"v\":1,\"kind\":\"switch\",\"t\":0.0,\"id\":1,\"by\":\"at\",\"status\":\"not reached\"}"},
 };
@@ -69,19 +81,27 @@ static const struct {
     {"[1]", "event is no JSON object"},
     {"{\"v\":1,\"v\":1}", "event is no JSON"},
     {"{\"kind\":\"problem\",\"t\":0,\"what\":\"a\",\"text\":\"b\"}", "event without a version"},
-    {"{\"v\":0,\"kind\":\"problem\",\"t\":0,\"what\":\"a\",\"text\":\"b\"}", "event without a version"},
+    {"{\"v\":0,\"kind\":\"problem\",\"t\":0,\"what\":\"a\",\"text\":\"b\"}",
+     "event without a version"},
     {"{\"v\":1,\"t\":0}", "event without a 'kind'"},
     {"{\"v\":1,\"kind\":4,\"t\":0}", "event without a 'kind'"},
     {"{\"v\":1,\"kind\":\"problem\",\"what\":\"a\",\"text\":\"b\"}", "event without a time"},
-    {"{\"v\":1,\"kind\":\"problem\",\"ns\":1.5,\"what\":\"a\",\"text\":\"b\"}", "event without a time"},
-    {"{\"v\":1,\"kind\":\"problem\",\"t\":0,\"what\":\"a\"}", "event 'problem' without the field 'text'"},
-    {"{\"v\":1,\"kind\":\"problem\",\"t\":0,\"what\":\"a\",\"text\":null}", "event 'problem': field 'text' is not text"},
-    {"{\"v\":1,\"kind\":\"problem\",\"t\":0,\"what\":\"a\",\"text\":7}", "event 'problem': field 'text' is not text"},
-    {"{\"v\":1,\"kind\":\"problem\",\"t\":0,\"rank\":-1,\"what\":\"a\",\"text\":\"b\"}", "event field 'rank' is no count"},
+    {"{\"v\":1,\"kind\":\"problem\",\"ns\":1.5,\"what\":\"a\",\"text\":\"b\"}",
+     "event without a time"},
+    {"{\"v\":1,\"kind\":\"problem\",\"t\":0,\"what\":\"a\"}",
+     "event 'problem' without the field 'text'"},
+    {"{\"v\":1,\"kind\":\"problem\",\"t\":0,\"what\":\"a\",\"text\":null}",
+     "event 'problem': field 'text' is not text"},
+    {"{\"v\":1,\"kind\":\"problem\",\"t\":0,\"what\":\"a\",\"text\":7}",
+     "event 'problem': field 'text' is not text"},
+    {"{\"v\":1,\"kind\":\"problem\",\"t\":0,\"rank\":-1,\"what\":\"a\",\"text\":\"b\"}",
+     "event field 'rank' is no count"},
     {"{\"v\":1,\"kind\":\"problem\",\"t\":0,\"rank\":3000000000,\"what\":\"a\",\"text\":\"b\"}",
      "event field 'rank' is no count"},
-    {"{\"v\":1,\"kind\":\"step\",\"t\":0,\"rank\":0,\"variant\":0,\"clean\":true}", "event 'step' without the field 'step'"},
-    {"{\"v\":1,\"kind\":\"step\",\"t\":0,\"step\":0,\"variant\":0,\"clean\":true}", "event 'step' without the field 'rank'"},
+    {"{\"v\":1,\"kind\":\"step\",\"t\":0,\"rank\":0,\"variant\":0,\"clean\":true}",
+     "event 'step' without the field 'step'"},
+    {"{\"v\":1,\"kind\":\"step\",\"t\":0,\"step\":0,\"variant\":0,\"clean\":true}",
+     "event 'step' without the field 'rank'"},
     {"{\"v\":1,\"kind\":\"step\",\"t\":0,\"rank\":0,\"step\":0,\"variant\":0.5,\"clean\":true}",
      "event 'step': field 'variant' is not a whole number"},
     {"{\"v\":1,\"kind\":\"step\",\"t\":0,\"rank\":0,\"step\":0,\"variant\":0,\"clean\":1}",
@@ -90,7 +110,8 @@ static const struct {
      "event 'switch': field 'status' is not one of proposed|"},
     {"{\"v\":1,\"kind\":\"switch\",\"t\":0,\"id\":1,\"by\":\"\",\"status\":\"failed\"}",
      "event 'switch': field 'by' is not one of set|"},
-    {"{\"v\":1,\"kind\":\"problem\",\"t\":0,\"what\":\"\\u0000\",\"text\":\"b\"}", "event is no JSON"},
+    {"{\"v\":1,\"kind\":\"problem\",\"t\":0,\"what\":\"\\u0000\",\"text\":\"b\"}",
+     "event is no JSON"},
     {"{\"v\":1,\"kind\":\"problem\",\"t\":0,\"what\":\"\xff\",\"text\":\"b\"}", "event is no JSON"},
     {"[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]", "event nests too deep"},
 };
@@ -135,13 +156,16 @@ static void test_parse_refuses_a_line_that_is_too_long(void **state) {
 
 static void test_step_record_tells_only_what_is_valid(void **state) {
     (void)state;
-    struct step_record record = {.step = 5, .end_ns = 3000000000u, .dur_ns = 31923412, .variant = 9, .data_ns = 7};
+    struct step_record record = {
+        .step = 5, .end_ns = 3000000000u, .dur_ns = 31923412, .variant = 9, .data_ns = 7};
     struct event event;
     event_from_step(&record, 2, 1000000000u, &event);
     struct buf buf = BUF_INIT;
     event_print(&event, &buf);
-    assert_string_equal(buf_text(&buf), "{\"v\":1,\"kind\":\"step\",\"t\":2.0,\"rank\":2,\"step\":5,\"ms\":31.923412,"
-                                        "\"variant\":9,\"clean\":true}");
+    assert_string_equal(
+        buf_text(&buf),
+        "{\"v\":1,\"kind\":\"step\",\"t\":2.0,\"rank\":2,\"step\":5,\"ms\":31.923412,"
+        "\"variant\":9,\"clean\":true}");
     assert_int_equal(event_check(&event, NULL), 0);
     event_done(&event);
     buf_done(&buf);
@@ -150,19 +174,29 @@ static void test_step_record_tells_only_what_is_valid(void **state) {
 static void test_step_record_tells_all(void **state) {
     (void)state;
     struct step_record record = {
-        .why = STEP_WHY_FIRST | STEP_WHY_COMPILE, .valid = 0xff, .data_ns = 1000000, .forward_ns = 2000000,
-        .backward_ns = 3000000, .optimizer_ns = 4000000, .ops = 12, .rss_bytes = 1, .cpu_bytes = 2,
-        .cpu_peak_bytes = 3, .device_bytes = 4, .device_peak_bytes = 5,
+        .why = STEP_WHY_FIRST | STEP_WHY_COMPILE,
+        .valid = 0xff,
+        .data_ns = 1000000,
+        .forward_ns = 2000000,
+        .backward_ns = 3000000,
+        .optimizer_ns = 4000000,
+        .ops = 12,
+        .rss_bytes = 1,
+        .cpu_bytes = 2,
+        .cpu_peak_bytes = 3,
+        .device_bytes = 4,
+        .device_peak_bytes = 5,
     };
     struct event event;
     event_from_step(&record, 0, 0, &event);
     struct buf buf = BUF_INIT;
     event_print(&event, &buf);
-    assert_string_equal(
-        buf_text(&buf),
-        "{\"v\":1,\"kind\":\"step\",\"t\":0.0,\"rank\":0,\"step\":0,\"data_ms\":1.0,\"forward_ms\":2.0,\"backward_ms\":3.0,"
-        "\"optimizer_ms\":4.0,\"variant\":0,\"clean\":false,\"why\":[\"first\",\"compile\"],\"ops\":12,\"rss\":1,"
-        "\"cpu_bytes\":2,\"cpu_peak\":3,\"device_bytes\":4,\"device_peak\":5}");
+    assert_string_equal(buf_text(&buf),
+                        "{\"v\":1,\"kind\":\"step\",\"t\":0.0,\"rank\":0,\"step\":0,\"data_ms\":1."
+                        "0,\"forward_ms\":2.0,\"backward_ms\":3.0,"
+                        "\"optimizer_ms\":4.0,\"variant\":0,\"clean\":false,\"why\":[\"first\","
+                        "\"compile\"],\"ops\":12,\"rss\":1,"
+                        "\"cpu_bytes\":2,\"cpu_peak\":3,\"device_bytes\":4,\"device_peak\":5}");
     assert_int_equal(event_check(&event, NULL), 0);
     event_done(&event);
     buf_done(&buf);
@@ -191,11 +225,13 @@ static void test_every_kind_goes_there_and_back(void **state) {
         event_set_rank(&event, 1);
         event_set_step(&event, 2);
         for (size_t i = 0; i < count; i++)
-            if ((int)fields[i].kind == kind) json_object_set_new(event.body, fields[i].name, example(&fields[i]));
+            if ((int)fields[i].kind == kind)
+                json_object_set_new(event.body, fields[i].name, example(&fields[i]));
         struct buf buf = BUF_INIT;
         struct err err = {0};
         event_print(&event, &buf);
-        if (event_parse(buf.data, buf.size, 0, &back, &err) != 0) fail_msg("%s: %s", kind_name(kind), err.message);
+        if (event_parse(buf.data, buf.size, 0, &back, &err) != 0)
+            fail_msg("%s: %s", kind_name(kind), err.message);
         assert_int_equal(back.kind, kind);
         assert_true(json_equal(back.body, event.body));
         buf_done(&buf);
@@ -233,7 +269,8 @@ static void test_string_takes_any_bytes(void **state) {
 
 static void test_fields(void **state) {
     (void)state;
-    struct event event = event_make(EVENT_COMPILE, 0, "{s:s, s:i, s:f, s:b}", "id", "0/1", "variant", 7, "ms", 2.5, "x", 1);
+    struct event event = event_make(EVENT_COMPILE, 0, "{s:s, s:i, s:f, s:b}", "id", "0/1",
+                                    "variant", 7, "ms", 2.5, "x", 1);
     int64_t whole = -1;
     double number = -1;
     assert_string_equal(event_text(&event, "id"), "0/1");

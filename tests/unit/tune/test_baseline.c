@@ -202,8 +202,9 @@ static void test_refusals_back_off_and_end(void **state) {
     }
     assert_true(baseline_next(world.baseline, world.t, &event));
     assert_int_equal(event.kind, EVENT_PROBLEM);
-    assert_string_equal(event_text(&event, "text"),
-                        "the speedup over eager could not be measured in 5 tries: no memory ? headroom");
+    assert_string_equal(
+        event_text(&event, "text"),
+        "the speedup over eager could not be measured in 5 tries: no memory ? headroom");
     event_done(&event);
     world.t += 1e6;
     assert_false(wants(&world));
@@ -283,7 +284,9 @@ static void test_the_end_of_the_job_ends_it(void **state) {
 
 static void test_schedule_on_the_wire(void **state) {
     (void)state;
-    struct schedule schedule = {.count = 3, .length = 20, .entries = {{0, SIDE_EAGER}, {5, SIDE_CURRENT}, {10, SIDE_EAGER}}};
+    struct schedule schedule = {.count = 3,
+                                .length = 20,
+                                .entries = {{0, SIDE_EAGER}, {5, SIDE_CURRENT}, {10, SIDE_EAGER}}};
     json_t *eager = json_pack("{s:s}", "scope", "eager"), *current = json_object();
     json_t *list = schedule_json(&schedule, eager, current);
     char *text = json_dumps(list, JSON_COMPACT);

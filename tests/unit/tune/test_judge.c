@@ -42,7 +42,8 @@ static void test_plan_fits_the_step_time(void **state) {
     for (size_t i = 0; i < ARRAY_SIZE(plans); i++) {
         struct judge_plan plan = {0};
         bool is_made = judge_plan_for(plans[i].ms, plans[i].room, 1, &plan);
-        if (is_made != (plans[i].pairs > 0) || plan.pairs != plans[i].pairs || plan.block_steps != plans[i].block_steps)
+        if (is_made != (plans[i].pairs > 0) || plan.pairs != plans[i].pairs ||
+            plan.block_steps != plans[i].block_steps)
             fail_msg("row %zu: %d, %u steps, %u pairs", i, is_made, plan.block_steps, plan.pairs);
         if (is_made) assert_true(judge_plan_length(&plan) <= plans[i].room);
     }
@@ -86,7 +87,8 @@ static void test_schedule_depends_on_the_seed_alone(void **state) {
     (void)state;
     struct schedule a, b, c;
     struct judge_plan plan = {5, 16, 7}, other = {5, 16, 8};
-    struct judge *judge = judge_new(&plan, EAGER, CURRENT), *same = judge_new(&plan, EAGER, CURRENT),
+    struct judge *judge = judge_new(&plan, EAGER, CURRENT),
+                 *same = judge_new(&plan, EAGER, CURRENT),
                  *unlike = judge_new(&other, EAGER, CURRENT);
     judge_schedule(judge, &a);
     judge_schedule(same, &b);
@@ -165,7 +167,8 @@ static void test_only_what_counts_counts(void **state) {
         else if (i % 5 == 2)
             run_step(&run, 0, i, 1e6, false); /* with a compile in it */
         else if (i % 5 == 3)
-            judge_take(run.judge, 0, START + i, 1e6, is_eager ? CURRENT : EAGER, true); /* not the block's */
+            judge_take(run.judge, 0, START + i, 1e6, is_eager ? CURRENT : EAGER,
+                       true); /* not the block's */
         else
             run_step(&run, 0, i, ms, true);
     }
@@ -182,7 +185,8 @@ static void test_thin_block_takes_its_pair_along_on_that_rank(void **state) {
     struct judge_result result;
     run_begin(&run, 8, 5);
     for (uint64_t i = 0; i <= run.schedule.length; i++) {
-        bool is_thin = i / 5 == 4 || i / 5 == 9; /* a block of the second pair and one of the fourth */
+        bool is_thin =
+            i / 5 == 4 || i / 5 == 9; /* a block of the second pair and one of the fourth */
         run_step(&run, 0, i, 10, !is_thin || i % 5 == 4);
         run_step(&run, 1, i, 10, true);
     }
@@ -228,10 +232,11 @@ static const struct {
     double low, ratio, high;
     enum judge_verdict verdict;
 } verdicts[] = {
-    {1.30, 1.34, 1.38, VERDICT_FASTER},   {0.70, 0.75, 0.80, VERDICT_SLOWER}, {0.995, 1.001, 1.007, VERDICT_TIE},
-    {1.001, 1.004, 1.007, VERDICT_TIE},   {1.002, 1.006, 1.010, VERDICT_TIE}, {0.985, 1.005, 1.025, VERDICT_TIE},
-    {0.90, 1.001, 1.11, VERDICT_MEASURING}, {0.99, 1.02, 1.05, VERDICT_MEASURING}, {1.001, 1.01, 1.02, VERDICT_FASTER},
-    {0.98, 0.99, 0.999, VERDICT_SLOWER},
+    {1.30, 1.34, 1.38, VERDICT_FASTER},     {0.70, 0.75, 0.80, VERDICT_SLOWER},
+    {0.995, 1.001, 1.007, VERDICT_TIE},     {1.001, 1.004, 1.007, VERDICT_TIE},
+    {1.002, 1.006, 1.010, VERDICT_TIE},     {0.985, 1.005, 1.025, VERDICT_TIE},
+    {0.90, 1.001, 1.11, VERDICT_MEASURING}, {0.99, 1.02, 1.05, VERDICT_MEASURING},
+    {1.001, 1.01, 1.02, VERDICT_FASTER},    {0.98, 0.99, 0.999, VERDICT_SLOWER},
 };
 
 static void test_verdicts(void **state) {
