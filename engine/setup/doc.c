@@ -148,9 +148,7 @@ static int read_node(struct reader *reader, const yaml_event_t *event, int depth
     bool is_map = event->type == YAML_MAPPING_START_EVENT,
          is_text = event->type == YAML_SCALAR_EVENT;
     CLEANUP(doc_cleanup)
-    struct doc *node = new_node(is_text  ? DOC_TEXT
-                                : is_map ? DOC_MAP
-                                         : DOC_LIST);
+    struct doc *node = new_node(is_text ? DOC_TEXT : is_map ? DOC_MAP : DOC_LIST);
     node->line = node->value_line = (unsigned)event->start_mark.line + 1;
     node->column = node->value_column = (unsigned)event->start_mark.column + 1;
     node->is_flow = (is_map && event->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE) ||

@@ -64,10 +64,6 @@ static int read_text(const struct doc *node, bool has_lines, char **ret, struct 
     return 0;
 }
 
-static bool is_about_key(const struct doc *node, const char *key) {
-    return settings_check(key, SETTING_AS_WRITTEN, NULL) < 0 || node->type != DOC_TEXT;
-}
-
 /* One setting, or a map of them whose keys go behind `prefix`: options, and what is nested in it.
  */
 static int read_setting(const struct doc *node, const char *prefix, struct settings *settings,
@@ -82,16 +78,15 @@ static int read_setting(const struct doc *node, const char *prefix, struct setti
         }
         return 0;
     }
-    int rc = 0;
-    if (node->type != DOC_TEXT)
+    int rc = settings_check(key, SETTING_AS_WRITTEN, err);
+    if (rc == 0 && node->type != DOC_TEXT)
         rc =
             err_set(err, ERR_SYNTAX, "setting '%s' is %s, not a text", key, type_names[node->type]);
-    else if (settings_get(settings, key))
+    else if (rc == 0 && settings_get(settings, key))
         rc = err_set(err, ERR_SYNTAX, "setting '%s' is given twice", key);
-    else
-        rc = settings_set(settings, key, node->text, err);
-    if (rc == 0) return 0;
-    return (is_about_key(node, key) ? at_key : at_value)(node, err), rc;
+    if (rc < 0) return at_key(node, err), rc;
+    rc = settings_set(settings, key, node->text, err);
+    return rc < 0 ? (at_value(node, err), rc) : 0;
 }
 
 static int read_settings(const struct doc *node, struct settings *settings, struct err *err) {

@@ -11,7 +11,8 @@
 
 #include "engine/base/banned.h"
 
-static const char *const names[] = {"inductor", "aot_eager", "eager", "mode", "max-autotune", "max-autotune-no-cudagraphs"};
+static const char *const names[] = {"inductor", "aot_eager",    "eager",
+                                    "mode",     "max-autotune", "max-autotune-no-cudagraphs"};
 
 static const struct {
     const char *text, *hint;
@@ -40,7 +41,8 @@ static void test_hints_and_slips(void **state) {
         nearest_hint(&err, rows[i].text, names, ARRAY_SIZE(names));
         assert_string_equal(err.hint, rows[i].hint);
         check_message(&err, "name is not known");
-        if (is_slip_of(rows[i].text, names, ARRAY_SIZE(names)) != rows[i].is_slip) fail_msg("%s", rows[i].text);
+        if (is_slip_of(rows[i].text, names, ARRAY_SIZE(names)) != rows[i].is_slip)
+            fail_msg("%s", rows[i].text);
     }
 }
 

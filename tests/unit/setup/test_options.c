@@ -53,7 +53,8 @@ static void test_every_default_is_taken_from_the_command_line_too(void **state) 
         assert_false(is_option_given(&defaults, id));
         if (!row->def) continue;
         CLEANUP(cleanup_free) char *word = mem_printf("--%s=%s", row->name, row->def);
-        if (parse((const char *const[]){word, NULL}, &options, &first, &err) < 0) fail_msg("%s", err.message);
+        if (parse((const char *const[]){word, NULL}, &options, &first, &err) < 0)
+            fail_msg("%s", err.message);
         assert_true(is_option_given(&options, id));
         assert_int_equal(option_number(&options, id), option_number(&defaults, id));
         assert_string_equal(option_text(&options, id), option_text(&defaults, id));
@@ -86,7 +87,8 @@ static void test_parse_stops_at_the_command(void **state) {
         struct err err = {0};
         int first = -1;
         options_init(&options);
-        if (parse(ends[i].words, &options, &first, &err) < 0) fail_msg("row %zu: %s", i, err.message);
+        if (parse(ends[i].words, &options, &first, &err) < 0)
+            fail_msg("row %zu: %s", i, err.message);
         assert_int_equal(first, ends[i].first);
     }
 }
@@ -98,9 +100,9 @@ static void test_values_are_kept(void **state) {
     int first;
     size_t count;
     options_init(&options);
-    static const char *const words[] = {"--set",      "mode=default", "--set=scope=whole", "--refresh=50", "--refresh",
-                                        "200",        "--baseline",   "auto",              "--name=a.b-c", "-q",
-                                        "--json=a=b", NULL};
+    static const char *const words[] = {
+        "--set",      "mode=default", "--set=scope=whole", "--refresh=50", "--refresh",  "200",
+        "--baseline", "auto",         "--name=a.b-c",      "-q",           "--json=a=b", NULL};
     assert_int_equal(parse(words, &options, &first, &err), 0);
     const char *const *sets = option_list(&options, OPTION_SET, &count);
     assert_int_equal(count, 2);
@@ -131,7 +133,9 @@ static const struct {
     {{"--json", "--", "python"}, "option '--json' needs a value", NULL},
     {{"--json="}, "option '--json' has an empty value", NULL},
     {{"--set", ""}, "option '--set' has an empty value", NULL},
-    {{"--baseline", "maybe"}, "value 'maybe' of option '--baseline' is not one of off|auto|on", NULL},
+    {{"--baseline", "maybe"},
+     "value 'maybe' of option '--baseline' is not one of off|auto|on",
+     NULL},
     {{"--baseline="}, "value '' of option '--baseline'", NULL},
     {{"--refresh", "0"}, "value '0' of option '--refresh' is no number from 20 to 60000", NULL},
     {{"--refresh", "1e3"}, "value '1e3'", NULL},

@@ -16,15 +16,18 @@
 
 static void test_entries_are_sorted_and_stay_in_order(void **state) {
     (void)state;
-    static const char *const at[] = {"20:mode=lite", "10:scope=eager", "20:dynamic=on", "0:as-written"};
+    static const char *const at[] = {"20:mode=lite", "10:scope=eager", "20:dynamic=on",
+                                     "0:as-written"};
     CLEANUP(plan_done) struct plan plan = PLAN_INIT;
     struct err err;
-    for (size_t i = 0; i < ARRAY_SIZE(at); i++) assert_int_equal(plan_parse_at(&plan, at[i], &err), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(at); i++)
+        assert_int_equal(plan_parse_at(&plan, at[i], &err), 0);
     assert_int_equal(plan_parse_set(&plan, "mode=default", &err), 0);
     CLEANUP(buf_done) struct buf got = BUF_INIT;
     for (size_t i = 0; i < plan.count; i++) {
         CLEANUP(cleanup_free) char *text = settings_text(&plan.entries[i].change);
-        buf_printf(&got, "%" PRIu64 " %s %s;", plan.entries[i].step, plan_by_name(plan.entries[i].by), text);
+        buf_printf(&got, "%" PRIu64 " %s %s;", plan.entries[i].step,
+                   plan_by_name(plan.entries[i].by), text);
     }
     assert_string_equal(buf_text(&got), "0 at as-written;0 set mode=default;10 at scope=eager;"
                                         "20 at mode=lite;20 at dynamic=on;");
@@ -87,7 +90,8 @@ static void test_length_is_bounded(void **state) {
     CLEANUP(plan_done) struct plan plan = PLAN_INIT;
     struct settings none = SETTINGS_INIT;
     struct err err;
-    for (int i = 0; i < PLAN_MAX; i++) assert_int_equal(plan_add(&plan, 7, PLAN_AT, &none, &err), 0);
+    for (int i = 0; i < PLAN_MAX; i++)
+        assert_int_equal(plan_add(&plan, 7, PLAN_AT, &none, &err), 0);
     assert_int_equal(plan_add(&plan, 7, PLAN_AT, &none, &err), -ERR_LIMIT);
     check_message(&err, "more than");
 }

@@ -105,7 +105,9 @@ static const struct {
     {"Net.block/dynamic", "on", "on"},
     {"<lambda>/mode", "default", "default"},
     {"12/scope", "eager", "eager"},
-    {"\xc3\x9c" "bung/mode", "default", "default"},
+    {"\xc3\x9c"
+     "bung/mode",
+     "default", "default"},
     {"as-written", "", ""},
 };
 
@@ -114,7 +116,8 @@ static void test_good_pairs_are_stored_in_one_spelling(void **state) {
     for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
         CLEANUP(settings_done) struct settings set = SETTINGS_INIT;
         struct err err = {0};
-        if (settings_set(&set, good[i].key, good[i].value, &err) < 0) fail_msg("%s: %s", good[i].key, err.message);
+        if (settings_set(&set, good[i].key, good[i].value, &err) < 0)
+            fail_msg("%s: %s", good[i].key, err.message);
         assert_string_equal(settings_get(&set, good[i].key), good[i].stored);
     }
 }
@@ -124,18 +127,25 @@ static const struct {
     enum err_code code;
     const char *message, *hint;
 } bad[] = {
-    {"mode", "max-autotun", ERR_UNKNOWN, "value 'max-autotun' of setting 'mode' is not known", "'max-autotune'"},
-    {"mode", "Max-Autotune-No-Cudagraph", ERR_UNKNOWN, "is not known", "'max-autotune-no-cudagraphs'"},
+    {"mode", "max-autotun", ERR_UNKNOWN, "value 'max-autotun' of setting 'mode' is not known",
+     "'max-autotune'"},
+    {"mode", "Max-Autotune-No-Cudagraph", ERR_UNKNOWN, "is not known",
+     "'max-autotune-no-cudagraphs'"},
     {"backend", "inductr", ERR_UNKNOWN, "value 'inductr'", "'inductor'"},
     {"backend", "aot_eagre", ERR_UNKNOWN, "value 'aot_eagre'", "'aot_eager'"},
-    {"scope", "regionl", ERR_INVALID, "is not one of whole, regional, eager, as-written", "'regional'"},
+    {"scope", "regionl", ERR_INVALID, "is not one of whole, regional, eager, as-written",
+     "'regional'"},
     {"fullgraph", "maybe", ERR_INVALID, "is not one of off, on, as-written", NULL},
     {"fullgraph", "auto", ERR_INVALID, "'auto'", NULL},
     {"dynamic", "2", ERR_INVALID, "value '2' of setting 'dynamic'", NULL},
-    {"max_autotun", "1", ERR_UNKNOWN, "setting 'max_autotun' is not known", "'options.max_autotune'"},
-    {"max_autotune", "1", ERR_UNKNOWN, "setting 'max_autotune' is not known", "'options.max_autotune'"},
-    {"cudagraph", "on", ERR_UNKNOWN, "setting 'cudagraph' is not known", "Did you mean 'cudagraphs'?"},
-    {"options.max_autotun", "1", ERR_UNKNOWN, "setting 'options.max_autotun'", "'options.max_autotune'"},
+    {"max_autotun", "1", ERR_UNKNOWN, "setting 'max_autotun' is not known",
+     "'options.max_autotune'"},
+    {"max_autotune", "1", ERR_UNKNOWN, "setting 'max_autotune' is not known",
+     "'options.max_autotune'"},
+    {"cudagraph", "on", ERR_UNKNOWN, "setting 'cudagraph' is not known",
+     "Did you mean 'cudagraphs'?"},
+    {"options.max_autotun", "1", ERR_UNKNOWN, "setting 'options.max_autotun'",
+     "'options.max_autotune'"},
     {"options.a b", "1", ERR_INVALID, "no name of an inductor option", NULL},
     {"options.a..b", "1", ERR_INVALID, "no name of an inductor option", NULL},
     {"options.*", "1", ERR_INVALID, "no name of an inductor option", NULL},
@@ -144,7 +154,10 @@ static const struct {
     {"mode", "", ERR_INVALID, "setting 'mode' has no value", NULL},
     {"mode", "a\nb", ERR_INVALID, "characters that are no text", NULL},
     {"mode", "a\x1b[0m", ERR_INVALID, "characters that are no text", NULL},
-    {"mode", "\xc2\x9b" "0m", ERR_INVALID, "characters that are no text", NULL},
+    {"mode",
+     "\xc2\x9b"
+     "0m",
+     ERR_INVALID, "characters that are no text", NULL},
     {"mode", "\xff", ERR_INVALID, "characters that are no text", NULL},
     {"mode", "\xc0\xaf", ERR_INVALID, "characters that are no text", NULL},
     {"mode", "\xed\xa0\x80", ERR_INVALID, "characters that are no text", NULL},
@@ -153,9 +166,11 @@ static const struct {
     {"a/b/mode", "default", ERR_SYNTAX, "does not name a unit", NULL},
     {"as-written", "x", ERR_INVALID, "takes no value", NULL},
     {"Net/as-written", "x", ERR_UNKNOWN, "setting 'Net/as-written' is not known", NULL},
-    {"recompile_limit", "9", ERR_REFUSED, "takes effect at the next compile only", "Set torch._dynamo.config.recompile_limit"},
+    {"recompile_limit", "9", ERR_REFUSED, "takes effect at the next compile only",
+     "Set torch._dynamo.config.recompile_limit"},
     {"compile_threads", "2", ERR_REFUSED, "next start of a process", "Set torch._inductor.config"},
-    {"cache_dir", "/x", ERR_REFUSED, "next start of a process", "environment variable TORCHINDUCTOR_CACHE_DIR"},
+    {"cache_dir", "/x", ERR_REFUSED, "next start of a process",
+     "environment variable TORCHINDUCTOR_CACHE_DIR"},
 };
 
 static void test_bad_pairs_say_why_and_change_nothing(void **state) {
@@ -236,7 +251,9 @@ static const struct {
 static void test_merge(void **state) {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(merges); i++) {
-        CLEANUP(settings_done) struct settings read = SETTINGS_INIT, set = SETTINGS_INIT, change = SETTINGS_INIT;
+        CLEANUP(settings_done)
+        struct settings read = SETTINGS_INIT,
+                        set = SETTINGS_INIT, change = SETTINGS_INIT;
         assert_int_equal(settings_parse_change(merges[i].set, &read, NULL), 0);
         assert_int_equal(settings_parse_change(merges[i].change, &change, NULL), 0);
         settings_merge(&set, &read);
@@ -248,11 +265,14 @@ static void test_merge(void **state) {
 
 static void test_order_is_that_of_lines(void **state) {
     (void)state;
-    static const char *const keys[] = {"options.a", "mode", "options.a.b", "2/mode", "options.a-b", "options.aa"};
-    static const char *const sorted[] = {"2/mode", "mode", "options.a-b", "options.a.b", "options.a", "options.aa"};
+    static const char *const keys[] = {"options.a", "mode",        "options.a.b",
+                                       "2/mode",    "options.a-b", "options.aa"};
+    static const char *const sorted[] = {"2/mode",      "mode",      "options.a-b",
+                                         "options.a.b", "options.a", "options.aa"};
     CLEANUP(settings_done) struct settings set = SETTINGS_INIT;
     for (size_t i = 0; i < ARRAY_SIZE(keys); i++) settings_put(&set, keys[i], "x");
-    for (size_t i = 0; i < ARRAY_SIZE(sorted); i++) assert_string_equal(set.pairs[i].key, sorted[i]);
+    for (size_t i = 0; i < ARRAY_SIZE(sorted); i++)
+        assert_string_equal(set.pairs[i].key, sorted[i]);
     settings_remove(&set, "mode");
     settings_remove(&set, "absent");
     assert_null(settings_get(&set, "mode"));
@@ -274,10 +294,12 @@ static void test_copy_is_equal_and_apart(void **state) {
     assert_false(is_same_settings(&a, &b));
 }
 
-/* The same file is read by a test of the agent: numbers and labels are the same in both languages. */
+/* The same file is read by a test of the agent: numbers and labels are the same in both languages.
+ */
 static void test_keys_and_labels_of_known_sets(void **state) {
     (void)state;
-    CLEANUP(cleanup_free) char *path = mem_strndup(__FILE__, strlen(__FILE__) - strlen("test_settings.c"));
+    CLEANUP(cleanup_free)
+    char *path = mem_strndup(__FILE__, strlen(__FILE__) - strlen("test_settings.c"));
     CLEANUP(cleanup_free) char *name = mem_printf("%svariants.tsv", path);
     FILE *file = fopen(name, "re");
     assert_non_null(file);
@@ -318,7 +340,8 @@ static void test_text_round_trip(void **state) {
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
         CLEANUP(settings_done) struct settings set = SETTINGS_INIT;
         struct err err = {0};
-        if (settings_parse_change(texts[i], &set, &err) < 0) fail_msg("%s: %s", texts[i], err.message);
+        if (settings_parse_change(texts[i], &set, &err) < 0)
+            fail_msg("%s: %s", texts[i], err.message);
         CLEANUP(cleanup_free) char *text = settings_text(&set);
         assert_string_equal(text, texts[i]);
     }
@@ -339,7 +362,8 @@ static void test_parse_forgives_blanks(void **state) {
     for (size_t i = 0; i < ARRAY_SIZE(loose); i++) {
         CLEANUP(settings_done) struct settings set = SETTINGS_INIT;
         struct err err = {0};
-        if (settings_parse_change(loose[i].text, &set, &err) < 0) fail_msg("%s: %s", loose[i].text, err.message);
+        if (settings_parse_change(loose[i].text, &set, &err) < 0)
+            fail_msg("%s: %s", loose[i].text, err.message);
         assert_string_equal(settings_get(&set, loose[i].key), loose[i].value);
     }
 }
