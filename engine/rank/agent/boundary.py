@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where one step ends and the next begins: the pacing optimizer's step, outside backward; without one, the outermost compiled call.
+
+The pacing optimizer is the one that was first seen latest: a GAN has two, and between G's forward and its backward is no boundary.
+The body of a hook with nothing pending is a few comparisons and the core's step().
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from . import core, units
+
+IDLE = 16  # steps of others after which an optimizer has left the cycle
+
+pending = False  # the next boundary has more to do than to count
+thread: int | None = None  # the one that trains
+in_backward = False  # every optimizer so far stepped inside backward
+_pacer: Callable[[], Any] = lambda: None
+_seen: list[weakref.ref[Any]] = []
+_early: list[weakref.ref[Any]] = []  # stepped while others had not yet
+_idle = 0
+_last = _before = 0
+_stepped_since_update = True
+_step: Callable[[], int] | None = None
+_handle: Any = None
+_hook: Callable[[Any, Any, Any], None]
+_graph_task: Callable[[], int] = lambda: -1
+_after_backward = False
+_pacing_unit: Callable[[], Any] = lambda: None
+_calls = _other_calls = 0
+
+before_count: Callable[[], None] = lambda: None
+after_count: Callable[[int], None] = lambda count: None
+first: Callable[[], bool] = lambda: False  # wakes the process; False: stays asleep
+new_optimizer: Callable[[], None] = lambda: None
+inert = False  # a forked child of a rank
+
+
+def wake() -> None:
+    global pending
+    pending = True
+
+
+def started(step: Callable[[], int]) -> None:
+    global _step
+    _step = step
+
+
+def step_ns() -> int:
+    """How long the step that ends here took; 0 when its beginning was not seen."""
+    return _last - _before if _before else 0
+
+
+def optimizers() -> list[Any]:
+    return [o for ref in _seen if (o := ref()) is not None]
+
+
+def _tick() -> None:
+    """The boundary itself."""
+    global _last, _before, pending
+    if _step is None:
+        if not first():
+            return
+    _before, _last = _last, time.perf_counter_ns()
+    if pending:
+        pending = False
+        before_count()
+        after_count(_step())
+    else:
+        _step()
+
+
+def step_done(optimizer: Any, args: Any, kwargs: Any) -> None:
+    """Global post hook of optimizers."""
+    global _idle, _stepped_since_update
+    try:
+        _stepped_since_update = True
+        if optimizer is _pacer() and _graph_task() == -1 and threading.get_ident() == thread:
+            _idle = 0
+            _tick()
+        elif not inert:
+            _other(optimizer)
+    except Exception as error:
+        core.trouble("boundary", error)
+
+
+def _other(optimizer: Any) -> None:
+    global _after_backward, _idle, _pacer, in_backward, thread
+    if thread is None:
+        thread = threading.get_ident()
+    if threading.get_ident() != thread:
+        return
+    known = any(ref() is optimizer for ref in _seen)
+    if _graph_task() != -1:
+        _after_backward = True
+        if not known:
+            _seen.append(weakref.ref(optimizer))
+            new_optimizer()
+        if _pacer() is None and not in_backward:
+            in_backward = True
+            listen_to_calls()
+        return
+    if not known:
+        _seen.append(weakref.ref(optimizer))
+        new_optimizer()
+        if _others_wait(optimizer) and not any(r() is optimizer for r in _early):
+            _early.append(weakref.ref(optimizer))
+            return
+        _pace(optimizer)
+    elif any(ref() is optimizer for ref in _early) and _pacer() is None:
+        _pace(optimizer)  # it came round again, and the others did not come
+    else:
+        _idle += 1
+        if _pacer() is None or _idle >= IDLE:
+            _pace(optimizer)
+        else:
+            return
+    _tick()
+
+
+def _pace(optimizer: Any) -> None:
+    global _pacer, _idle, in_backward
+    _seen.sort(key=lambda ref: ref() is optimizer)
+    _seen[:] = [ref for ref in _seen if ref() is not None]
+    _pacer, _idle, in_backward = weakref.ref(optimizer), 0, False
+    stop_listening()
+
+
+def _others_wait(optimizer: Any) -> bool:
+    """Is there an optimizer that has not stepped yet and shares no parameter with this one? Then this may be the first of several."""
+    import gc
+
+    import torch
+
+    base = torch.optim.Optimizer
+    mine = {id(p) for group in optimizer.param_groups for p in group["params"]}
+    for other in gc.get_objects():
+        if not issubclass(type(other), base) or any(ref() is other for ref in _seen):
+            continue
+        facts = getattr(other, "__dict__", {})
+        if "_optimizer_step_post_hooks" not in facts:
+            continue  # a wrapper of a framework
+        groups = facts.get("param_groups") or []
+        theirs = {id(p) for group in groups for p in group.get("params", ())}
+        if theirs and not theirs & mine and not any(facts.get("param_groups") is o.param_groups for o in optimizers()):
+            return True
+    return False
+
+
+# Without an optimizer outside backward: compiled calls.
+
+
+def any_optimizer() -> bool:
+    """Was an optimizer ever made? Its class then has a hooked step."""
+    import torch
+
+    kinds = [torch.optim.Optimizer]
+    while kinds:
+        kind = kinds.pop()
+        if getattr(kind.__dict__.get("step"), "hooked", False):
+            return True
+        kinds += kind.__subclasses__()
+    return False
+
+
+def call_begins(unit: Any) -> None:
+    """Listener of units until an optimizer paces."""
+    global _after_backward
+    try:
+        if inert or (thread is not None and threading.get_ident() != thread):
+            return
+        if _graph_task() != -1 or len(units.on_stack()) > 1:
+            return
+        if in_backward:
+            import torch
+
+            if not _after_backward or not torch.is_grad_enabled():
+                return
+            _after_backward = False
+        elif not _paces(unit):
+            return
+        _tick_by_call()
+    except Exception as error:
+        core.trouble("boundary", error)
+
+
+def _paces(unit: Any) -> bool:
+    """Without any optimizer: does this call of the unit begin a new step? The first call of all begins step 0, and ends none."""
+    global _calls, _other_calls, _pacing_unit, thread
+    former = _pacing_unit()
+    if former is not unit:
+        _other_calls += 1
+        if former is not None and _other_calls < IDLE:
+            return False
+    _calls += 1
+    if not _calls & (_calls - 1) and any_optimizer():
+        _calls -= 1
+        return False
+    _other_calls, _pacing_unit, thread = 0, weakref.ref(unit), threading.get_ident()
+    return _calls > 1
+
+
+def _tick_by_call() -> None:
+    from . import switch
+
+    switch.by_call = True
+    try:
+        _tick()
+    finally:
+        switch.by_call = False
+
+
+def listen_to_calls() -> None:
+    for unit in units.all_units():
+        unit.listen(call_begins, first=True)
+
+
+def listen_to(unit: Any) -> None:
+    if _pacer() is None or in_backward:
+        unit.listen(call_begins, first=True)
+
+
+def stop_listening() -> None:
+    for unit in units.all_units():
+        unit.unlisten(call_begins)
+
+
+# Putting the hooks in.
+
+
+def _register(hook: Callable[..., None]) -> None:
+    global _handle
+    from torch.optim.optimizer import register_optimizer_step_post_hook
+
+    fresh = register_optimizer_step_post_hook(hook)
+    if _handle is not None:
+        _handle.remove()
+    _handle = fresh
+
+
+def watch(torch: Any) -> None:
+    global _graph_task
+    _graph_task = torch._C._current_graph_task_id
+    _register(step_done)
+    _watch_scaler(torch)
+
+
+def watch_dynamo(dynamo: Any) -> None:
+    """Dynamo must not compile the hook into a compiled optimizer step."""
+    _register(dynamo.disable(step_done))
+
+
+def _watch_scaler(torch: Any) -> None:
+    """GradScaler.update after a step() that left the optimizer out: the step in progress is not clean."""
+    scaler = getattr(getattr(torch, "amp", None), "GradScaler", None)
+    real = getattr(scaler, "update", None)
+    if real is None:
+        return
+
+    def update(self: Any, *args: Any, **kwargs: Any) -> Any:
+        global _stepped_since_update
+        if not _stepped_since_update:
+            core.dirty(core.WHY["SKIPPED"])
+        _stepped_since_update = False
+        return real(self, *args, **kwargs)
+
+    update.__wrapped__ = real
+    update.__name__, update.__doc__, update.__qualname__ = real.__name__, real.__doc__, real.__qualname__
+    scaler.update = update
+
+
+def overdue() -> str | None:
+    if in_backward and not units.all_units():
+        return "no step boundary: the optimizer steps inside backward, and nothing is compiled"
+    return None
+
+

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compilations as events: from torch's own metrics, read at boundaries after a compilation was announced."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from . import breaks, core, events, guard, switch, units
+from . import settings as text
+from .variants import Variant
+
+LIMIT = 4096
+
+epoch = 0  # resets of torch so far: compile ids begin again
+wake_boundary: Callable[[], None] = lambda: None
+first_compile: Callable[[], None] = lambda: None
+_last: Any = None
+_begun: OrderedDict[str, Begun] = OrderedDict()
+_seen: set[tuple[Any, Any]] = set()  # (code, spec of the unit) that was compiled since the last reset
+_codes: set[Any] = set()
+
+
+class Begun(NamedTuple):
+    unit: Callable[[], Any]
+    spec: Any
+    variant: int
+
+
+def _id(compile_id: Any) -> str:
+    name = str(compile_id).strip("[]")
+    return f"{epoch}:{name}" if epoch else name
+
+
+def started(args: Any = None) -> None:
+    """Start call-back: once for each outermost compilation, on the thread that compiles."""
+    try:
+        first_compile()
+        core.dirty(core.WHY["COMPILE"])
+        name = getattr(getattr(args, "callback_trigger", None), "name", "")
+        if name == "LAZY_BACKWARD":
+            guard.saw_backward_compiled()
+        elif name == "CUDAGRAPH_RECORDING":
+            core.dirty(core.WHY["RECORDING"])
+        elif name == "TRITON_AUTOTUNING":
+            core.dirty(core.WHY["AUTOTUNE"])
+        remember(getattr(args, "compile_id", None))
+        wake_boundary()
+    except Exception as error:
+        core.trouble("compile started", error)
+
+
+def remember(compile_id: Any) -> None:
+    if compile_id is None or _id(compile_id) in _begun:
+        return
+    unit = next(iter(units.on_stack()), None)
+    spec = getattr(unit.now, "spec", unit.now) if unit is not None else None
+    _begun[_id(compile_id)] = Begun(weakref.ref(unit) if unit is not None else lambda: None, spec, text.key(switch.current))
+    while len(_begun) > LIMIT:
+        _begun.popitem(last=False)
+
+
+def register() -> None:
+    """Again after a reset, which clears them."""
+    try:
+        from torch._dynamo.callback import callback_handler
+    except ImportError:
+        return
+    if started not in callback_handler.start_callbacks:
+        callback_handler.register_start_callback(started)
+
+
+def watch(dynamo: Any) -> None:
+    from torch._dynamo import utils
+
+    if hasattr(utils, "set_compilation_metrics_limit"):
+        kept = getattr(utils, "_compilation_metrics", None)
+        if getattr(kept, "maxlen", 0) and kept.maxlen < LIMIT:
+            utils.set_compilation_metrics_limit(LIMIT)
+    register()
+    real = dynamo.reset
+
+    def reset(*args: Any, **kwargs: Any) -> Any:
+        poll()
+        try:
+            return real(*args, **kwargs)
+        finally:
+            _after_reset()
+
+    reset.__wrapped__, reset.__name__, reset.__doc__ = real, real.__name__, real.__doc__
+    dynamo.reset = reset
+
+
+@core.shield()
+def _after_reset() -> None:
+    global epoch
+    epoch += 1
+    _seen.clear()
+    _codes.clear()
+    Variant.forget()
+    breaks.forget()
+    register()
+
+
+@core.shield()
+def poll() -> None:
+    """Tells what was compiled since the last time."""
+    global _last
+    from torch._dynamo import utils
+
+    fresh = []
+    for record in reversed(utils.get_compilation_metrics()):
+        if record is _last:
+            break
+        fresh.append(record)
+    if fresh:
+        _last = fresh[0]
+    for record in reversed(fresh):
+        _tell(record)
+    breaks.poll()
+    register()
+
+
+def _ms(record: Any, name: str) -> float | None:
+    value = getattr(record, name, None)
+    return None if value is None else value / 1e3
+
+
+def _phases(record: Any, ms: float) -> dict[str, float]:
+    """Torch's times nest (dynamo holds aot holds inductor holds code generation holds the backend compiler): each without its inner."""
+    nested = [
+        ("dynamo", _ms(record, "dynamo_cumulative_compile_time_us")),
+        ("aot", _ms(record, "aot_autograd_cumulative_compile_time_us")),
+        ("inductor", _ms(record, "inductor_cumulative_compile_time_us")),
+        ("codegen", _ms(record, "inductor_code_gen_cumulative_compile_time_us")),
+        ("backend", _ms(record, "triton_compile_time_us")),
+    ]
+    there = [(name, value) for name, value in nested if value]
+    phases = {}
+    for place, (name, value) in enumerate(there):
+        inner = there[place + 1][1] if place + 1 < len(there) else 0.0
+        phases[name] = round(max(value - inner, 0.0), 3)
+    phases["rest"] = round(max(ms - sum(phases.values()), 0.0), 3)
+    return phases
+
+
+def _trigger(record: Any, code: Any, begun: Begun | None) -> str:
+    if getattr(record, "is_runtime", False):
+        return "runtime"
+    if getattr(record, "is_forward", True) is False:
+        return "backward"
+    pair = (code, begun.spec if begun is not None else None)
+    trigger = "first" if code not in _codes else "recompile" if pair in _seen else "variant"
+    if not getattr(record, "fail_type", None):
+        _codes.add(code)
+        _seen.add(pair)
+    return trigger
+
+
+def _cause(record: Any, trigger: str) -> str | None:
+    cause = getattr(record, "recompile_reason", None)
+    if not cause or trigger != "recompile":
+        return None
+    return str(cause).strip().splitlines()[0][:1000]
+
+
+def _tell(record: Any) -> None:
+    name = _id(record.compile_id)
+    begun = _begun.get(name)
+    file, line, function = record.co_filename, record.co_firstlineno, record.co_name
+    ms = _ms(record, "duration_us") or _ms(record, "dynamo_cumulative_compile_time_us")
+    if ms is None and record.end_time_us and record.start_time_us:
+        ms = (record.end_time_us - record.start_time_us) / 1e3
+    trigger = _trigger(record, (file, line, function), begun)
+    unit = begun.unit() if begun is not None else None
+    if unit is not None and getattr(record, "param_count", None):
+        unit.holds_parameters = True
+    elif unit is not None and unit.holds_parameters is None and trigger in ("first", "variant", "recompile"):
+        unit.holds_parameters = False
+    graph = {"nodes": record.graph_node_count, "inputs": record.graph_input_count, "guards": record.guard_count}
+    graph["breaks"] = getattr(record, "num_graph_breaks", None)
+    events.tell(
+        "compile",
+        unit=None if unit is None else unit.index,
+        variant=begun.variant if begun is not None else text.key(switch.current),
+        id=name,
+        frame=f"{function} {os.path.basename(file)}:{line}" if file else None,
+        trigger=trigger,
+        ms=round(ms or 0.0, 3),
+        phases=_phases(record, ms or 0.0),
+        cache=_cache(record) or None,
+        graph={k: v for k, v in graph.items() if v is not None} or None,
+        cause=_cause(record, trigger),
+        failed=getattr(record, "fail_type", None),
+    )
+    breaks.from_failure(record, unit)
+
+
+def _cache(record: Any) -> dict[str, int]:
+    found = {}
+    for short, long in (("fx", "inductor_fx"), ("aot", "aotautograd")):
+        for place in ("local", "remote"):
+            for what in ("hit", "miss"):
+                count = getattr(record, f"{long}_{place}_cache_{what}_count", None)
+                if count:
+                    name = f"{short}_{what}" + ("" if place == "local" else "_remote")
+                    found[name] = found.get(name, 0) + count
+    return found

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What really ran in the first step under new settings: looked up, never assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from . import layout
+from .core import trouble
+from .guard import Failure
+from .settings import Settings
+from .units import EAGER, WRITTEN, State, Unit
+
+UNKNOWN = -1
+
+
+class Trial:
+    """One application of settings, until the step under it has ended."""
+
+    def __init__(self, identity: int, by: str, before: Settings, to: Settings, at: int, concerned: Iterable[Unit]):
+        self.identity, self.by, self.before, self.to, self.at = identity, by, before, to, at
+        self.swap_ms: float | None = None
+        self.step_before_ns = 0  # how long the step before took, 0: not known
+        self.waits = False  # for models that are known only after the first step
+        self.over = False
+        self.failure: Failure | None = None
+        self.frames: dict[Unit, int] = {}  # compiled frames in the first call
+        self.units: list[Unit] = []
+        self.add(concerned)
+
+    def add(self, concerned: Iterable[Unit]) -> None:
+        for unit in concerned:
+            self.waits = False
+            if unit not in self.units:
+                self.units.append(unit)
+                unit.listen(self._first_call)
+
+    def fail(self, unit: Unit | None, failure: Failure) -> None:
+        if self.failure is None:
+            self.failure = failure
+
+    def _first_call(self, unit: Unit) -> Callable[[], None] | None:
+        try:
+            unit.unlisten(self._first_call)
+            if self.over:
+                return None
+            if isinstance(unit.now, State) and self.failure is not None and unit.now.guard.failure is None:
+                unit.now.guard.dead = True  # never began under the variant that has failed elsewhere: eager from the start
+            count = layout.insides.count_frames
+            if count is None or unit.now is WRITTEN:
+                self.frames[unit] = UNKNOWN
+                return None
+            return self._counting(unit, count)
+        except Exception as error:
+            trouble("evidence", error)
+            return None
+
+    def _counting(self, unit: Unit, count: Callable[[int], int]) -> Callable[[], None] | None:
+        prior = count(0)
+        if prior >= 0:
+            # an outer fullgraph call counts too, and ends the job when it counts none: what we run instead is no fault of its
+            count(prior + 1)
+            self.frames[unit] = UNKNOWN
+            return None
+
+        def left() -> None:
+            self.frames[unit] = count(prior)
+
+        return left
+
+    def conclude(self) -> Failure | None:
+        """None when it holds, else why it does not."""
+        for unit in self.units:
+            unit.unlisten(self._first_call)
+            if isinstance(unit.now, State):
+                guard = unit.now.guard
+                if self.failure is None and guard.failure is not None:
+                    self.failure = guard.failure
+                ran = self._ran(unit)
+                if ran == "variant":
+                    guard.variant.worked = True
+                elif self.failure is None and unit.now.spec.fullgraph and ran == EAGER:
+                    reason = "fullgraph: nothing of it was compiled: its frames are skipped by torch"
+                    self.failure = Failure(reason, unit.file, unit.line)
+        return self.failure
+
+    def _ran(self, unit: Unit) -> str:
+        frames = self.frames.get(unit)
+        if frames is None:
+            return "not called"
+        if unit.now is WRITTEN:
+            return WRITTEN
+        if unit.now is EAGER:
+            return EAGER if frames <= 0 else "partly compiled"
+        if frames == UNKNOWN:
+            return "variant" if _front(unit.now) else EAGER
+        return "variant" if frames > 0 else EAGER
+
+    def ran(self) -> dict[str, str]:
+        """By name of the unit; by name and index where units of one name differ."""
+        by_name: dict[str, dict[int, str]] = {}
+        for unit in self.units:
+            by_name.setdefault(unit.name, {})[unit.index] = self._ran(unit)
+        out: dict[str, str] = {}
+        for name, each in by_name.items():
+            called = {v for v in each.values() if v != "not called"}
+            if len(called) <= 1:
+                out[name] = next(iter(called), "not called")
+            else:
+                out.update((f"{name}#{index}", value) for index, value in each.items())
+        return out
+
+
+def _front(state: State) -> bool:
+    """Is an entry of this variant the one used last on some code object of it?"""
+    inside, variant = layout.insides, state.guard.variant
+    for code in list(variant.owned):
+        found = inside.region_entries(code, variant.region) if variant.region is not None else inside.entries(code)
+        if found and inside.innermost(found[0].backend) is variant.backend:
+            return True
+    return False

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The start file: what `--set` and `--at` asked for, the same on every rank, at exactly its step."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, NamedTuple
+
+from . import core, switch
+from . import settings as text
+from .known import Refused
+
+
+class Entry(NamedTuple):
+    place: int
+    step: int
+    by: str
+    change: text.Settings
+
+
+_entries: list[Entry] = []
+begun = True  # entries of step 0 are in force, or there are none
+
+
+@core.shield()
+def read(session: str) -> None:
+    with open(os.path.join(session, "start.json"), encoding="utf-8") as file:
+        start: dict[str, Any] = json.load(file)
+    for place, row in enumerate(start.get("plan") or []):
+        by = row.get("by") if row.get("by") in ("set", "at") else "at"
+        _entries.append(Entry(place, int(row["step"]), by, dict(row["settings"])))
+    _entries.sort(key=lambda entry: (entry.step, entry.place))
+    global begun
+    begun = not any(entry.step == 0 for entry in _entries)
+
+
+def next_after(count: int) -> int:
+    """Step of the next entry, 0: none."""
+    return next((entry.step for entry in _entries if entry.step > count), 0)
+
+
+def _refusal(entry: Entry) -> str | None:
+    for name, value in entry.change.items():
+        if name == text.AS_WRITTEN or value == text.AS_WRITTEN:
+            continue
+        if reason := text.refusal(name, value):
+            return reason
+    return text.contradiction({}, {k: v for k, v in entry.change.items() if text.AS_WRITTEN not in (k, v)})
+
+
+@core.shield(fallback=0)
+def act(count: int) -> int:
+    """Entries of this count; each is a change over what is in force."""
+    for entry in [e for e in _entries if e.step == count]:
+        reason = _refusal(entry)
+        after = text.merge(switch.current, entry.change)
+        if reason is not None:
+            switch.tell(entry.place, entry.by, switch.current, after, "refused", count, reason=reason)
+        else:
+            switch.apply(after, entry.place, entry.by, count)
+    return next_after(count)
+
+
+def begin() -> None:
+    """Entries of step 0: in force before the first call of each unit, which takes them when it is born."""
+    global begun
+    begun = True
+    for entry in [e for e in _entries if e.step == 0]:
+        reason = _refusal(entry)
+        after = text.merge(switch.current, entry.change)
+        try:
+            if reason is not None:
+                raise Refused(reason)
+            switch.begin(after, entry.place, entry.by)
+        except Refused as refused:
+            switch.tell(entry.place, entry.by, switch.current, after, "refused", 0, reason=str(refused))
+
+
+def begin_late(count: int) -> None:
+    """A job that has compiled nothing: its models are known only now, after its first step."""
+    global begun
+    begun = True
+    for entry in [e for e in _entries if e.step == 0]:
+        reason = _refusal(entry)
+        after = text.merge(switch.current, entry.change)
+        if reason is not None:
+            switch.tell(entry.place, entry.by, switch.current, after, "refused", count, reason=reason)
+        else:
+            switch.apply(after, entry.place, entry.by, count)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the core asks at boundaries: prepare a proposal, apply an entry of it, forget it, act on the start file."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from . import core, plan, switch
+from . import settings as text
+from .known import Refused
+
+
+class Proposal(NamedTuple):
+    by: str
+    schedule: list[tuple[int, text.Settings]]
+
+
+_prepared: dict[int, Proposal] = {}
+_failed: dict[int, set[int]] = {}
+
+
+def _read(payload: bytes) -> Proposal:
+    data = json.loads(payload)
+    schedule = [(int(offset), dict(settings)) for offset, settings in data["schedule"]]
+    if not schedule or schedule[0][0] != 0:
+        raise Refused("a schedule begins with offset 0")
+    return Proposal(str(data.get("by", "viewer")), [(o, text.merge({}, s)) for o, s in schedule])
+
+
+def prepare(identity: int, payload: bytes) -> str | None:
+    """Builds every variant of the proposal; compiles nothing. None: ready; text: why not."""
+    try:
+        core.dirty(core.WHY["PREPARE"])
+        switch.settle()
+        proposal = _read(payload)
+        for settings in {text.key(s): s for _, s in proposal.schedule}.values():
+            switch.check(settings, switch.current)
+        _prepared.clear()
+        _prepared[identity] = proposal
+        _failed.clear()
+        return None
+    except Refused as refused:
+        return str(refused)
+    except Exception as error:
+        core.trouble("prepare", error)
+        return f"agent: {type(error).__name__}: {error}"[:300]
+
+
+def apply(identity: int, count: int, index: int) -> int:
+    """Entry `index` now. Returns the count at which the next one acts, 0: none."""
+    try:
+        _note_failure(identity)
+        switch.settle()
+        proposal = _prepared.get(identity)
+        if proposal is None or not 0 <= index < len(proposal.schedule):
+            return 0
+        offset, settings = proposal.schedule[index]
+        if text.key(settings) in _failed.get(identity, ()):
+            switch.tell(identity, proposal.by, switch.current, settings, "failed", count, reason="it failed before in this schedule")
+        else:
+            switch.apply(settings, identity, proposal.by, count)
+        if index + 1 < len(proposal.schedule):
+            return count + proposal.schedule[index + 1][0] - offset
+        return 0
+    except Exception as error:
+        core.trouble("apply", error)
+        return 0
+
+
+def _note_failure(identity: int) -> None:
+    if switch.trial is not None and switch.trial.over and switch.trial.identity == identity:
+        _failed.setdefault(identity, set()).add(text.key(switch.trial.to))
+
+
+def outcome(identity: int, count: int, status: str) -> None:
+    try:
+        proposal = _prepared.pop(identity, None)
+        if proposal is not None and status == "missed":
+            switch.tell(identity, proposal.by, switch.current, proposal.schedule[0][1], "missed", count)
+    except Exception as error:
+        core.trouble("outcome", error)
+
+
+def act_on_plan(count: int) -> int:
+    try:
+        switch.settle()
+        return plan.act(count)
+    except Exception as error:
+        core.trouble("plan", error)
+        return plan.next_after(count)
+
+
+def register(extension: Any) -> None:
+    extension.callbacks(prepare, apply, outcome, act_on_plan)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who this process is: rank, world, and the group that must switch together."""
+
+from __future__ import annotations
+
+import os
+import platform
+import socket
+import sys
+from typing import Any, NamedTuple
+
+
+class Rank(NamedTuple):
+    group: str
+    rank: int
+    world: int
+    local_rank: int | None
+    restart: int | None
+
+
+def _number(name: str) -> int | None:
+    try:
+        return int(os.environ[name])
+    except (KeyError, ValueError):
+        return None
+
+
+def _start_time() -> str:
+    with open("/proc/self/stat", encoding="ascii", errors="replace") as stat:
+        return stat.read().rpartition(")")[2].split()[19]
+
+
+def _distributed() -> tuple[int, int] | None:
+    dist = sys.modules.get("torch.distributed")
+    try:
+        if dist is not None and dist.is_available() and dist.is_initialized():
+            return dist.get_rank(), dist.get_world_size()
+    except Exception:
+        pass
+    return None
+
+
+def who() -> Rank:
+    """Asked as late as possible: some launchers set the variables inside a process that already runs."""
+    local, restart = _number("LOCAL_RANK"), _number("TORCHELASTIC_RESTART_COUNT")
+    rank, world = _number("RANK"), _number("WORLD_SIZE")
+    if rank is None or world is None:
+        rank, world = _distributed() or (None, None)
+    if rank is None or world is None or not 0 <= rank < world:
+        return Rank(f"pid/{os.getpid()}/{_start_time()}", 0, 1, local, restart)
+    run = os.environ.get("TORCHELASTIC_RUN_ID", "none")
+    if run in ("", "none"):
+        run = f"{os.environ.get('MASTER_ADDR', 'none')}:{os.environ.get('MASTER_PORT', '0')}"
+    role = os.environ.get("ROLE_NAME", "default")
+    return Rank(f"{run}/{restart or 0}/{role}".replace("\n", " "), rank, world, local, restart)
+
+
+def facts(torch: Any) -> dict[str, Any]:
+    """What a rank event says beside its group."""
+    return {"host": socket.gethostname(), "pid": os.getpid(), "python": platform.python_version(), "torch": str(torch.__version__)}

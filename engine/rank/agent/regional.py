@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiling modules in place that the script did not: blocks of a ModuleList, or roots. Keys of state_dict stay as they are."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from . import layout, units
+from .units import Unit
+
+IMPL = "_compiled_call_impl"
+
+
+class InPlace:
+    """One module of the job that we compile. What is installed belongs to the module; only what is put aside is held by us."""
+
+    def __init__(self, module: Any):
+        import torch
+
+        units.own = type(module).__name__
+        try:
+            backend = torch._TorchCompileInductorWrapper(None, None, None)
+            context = layout.insides.dynamo.optimize(backend=backend)
+            impl = context(module._call_impl)
+        finally:
+            units.own = None
+        found = units.of_context(context)
+        if found is None:
+            raise RuntimeError("a context of ours was not captured")
+        self.unit: Unit = found
+        self.module = weakref.ref(module)
+        self._weak, self._kept = weakref.ref(impl), impl
+
+    def install(self) -> None:
+        module, impl = self.module(), self._weak()
+        if module is not None and impl is not None:
+            module.__dict__[IMPL] = impl
+            self._kept = None
+
+    def installed(self) -> bool:
+        module, impl = self.module(), self._weak()
+        return module is not None and impl is not None and module.__dict__.get(IMPL) is impl
+
+    def remove(self) -> None:
+        """`del`, never None: guards look at the module's own dict."""
+        if self.installed():
+            self._kept = self._weak()
+            del self.module().__dict__[IMPL]
+
+
+_all: dict[int, InPlace] = {}
+
+
+def of(module: Any) -> InPlace:
+    known = _all.get(id(module))
+    if known is None or known.module() is not module or known._weak() is None:
+        known = _all[id(module)] = InPlace(module)
+    return known
+
+
+def everything() -> list[InPlace]:
+    for number, one in list(_all.items()):
+        if one.module() is None or one._weak() is None:
+            del _all[number]
+    return list(_all.values())
+
+
+def forget_aside() -> None:
+    """Lets go of what is put aside: a new model has come."""
+    for number, one in list(_all.items()):
+        if not one.installed():
+            del _all[number]
+
+
+def compiled_by_script(module: Any) -> bool:
+    mine = _all.get(id(module))
+    impl = module.__dict__.get(IMPL)
+    is_wrapped = "_orig_mod" in module.__dict__.get("_modules", {})
+    return is_wrapped or (impl is not None and not (mine is not None and mine._weak() is impl))
+
+
+def _is_repeated(module: Any) -> bool:
+    import torch
+
+    if not issubclass(type(module), torch.nn.ModuleList) or not len(module):
+        return False
+    first = type(module[0])
+    return all(issubclass(type(m), first) for m in module) and any(True for _ in module[0].children())
+
+
+def blocks(module: Any) -> list[Any]:
+    """Every block of the outermost repeated lists below `module`."""
+    if _is_repeated(module):
+        return [] if any("_orig_mod" in m.__dict__.get("_modules", {}) for m in module) else list(module)
+    found: list[Any] = []
+    for child in module.children():
+        found += [b for b in blocks(child) if not any(b is f for f in found)]
+    return found

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The job's models, found from what its optimizers step: modules that own those parameters and are nobody's child."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+
+def parameters(optimizers: Iterable[Any]) -> list[Any]:
+    return [p for o in optimizers for group in getattr(o, "param_groups", ()) for p in group.get("params", ())]
+
+
+def _own(module: Any) -> Iterable[Any]:
+    return (p for p in module.__dict__.get("_parameters", {}).values() if p is not None)
+
+
+def _children(module: Any) -> Iterable[Any]:
+    return (m for m in module.__dict__.get("_modules", {}).values() if m is not None)
+
+
+def roots(optimizers: Iterable[Any]) -> list[Any]:
+    """One scan of all objects (tens of milliseconds). `type(o)`, since isinstance wakes lazy proxies."""
+    import torch
+
+    wanted = {id(p) for p in parameters(optimizers)}
+    modules = [o for o in gc.get_objects() if issubclass(type(o), torch.nn.Module) and "_modules" in o.__dict__]
+    parents = {id(child) for m in modules for child in _children(m)}
+    found = [m for m in modules if id(m) not in parents and any(id(p) in wanted for p in m.parameters())]
+    return _without_wrappers_of_the_same(found)
+
+
+def _without_wrappers_of_the_same(found: list[Any]) -> list[Any]:
+    """A compiled wrapper is looked at through its module; shells that hold parameters of another root are kept."""
+    unwrapped: list[Any] = []
+    for module in found:
+        while "_orig_mod" in module.__dict__["_modules"]:
+            module = module.__dict__["_modules"]["_orig_mod"]
+        if not any(module is m for m in unwrapped):
+            unwrapped.append(module)
+    return unwrapped
+
+
+def covers(module: Any, root: Any) -> bool:
+    """Does `module` run every parameter of `root`?"""
+    mine = {id(p) for p in module.parameters()}
+    return all(id(p) in mine for p in root.parameters())
+
+
+def device(modules: Iterable[Any], optimizers: Iterable[Any]) -> str:
+    """Type of the device that the job computes on."""
+    for module in modules:
+        for p in module.parameters() if module is not None else ():
+            return str(p.device.type)
+    for p in parameters(optimizers):
+        return str(p.device.type)
+    torch = sys.modules["torch"]
+    return "cuda" if torch.version.cuda and torch.cuda.is_initialized() else "cpu"
+
+
+def collectives(module: Any) -> bool:
+    """Tensor parallel parameters put collectives into the graph; FSDP2's own run in hooks, outside it."""
+    for part in module.modules():
+        if any(c.__name__ == "FSDPModule" for c in type(part).__mro__):
+            return False
+    return any(c.__name__ == "DTensor" for p in module.parameters() for c in type(p).__mro__)

@@ -1,0 +1,478 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The switch: from settings to what each unit shows, and back when a variant fails. Runs on the training thread between steps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from . import core, events, guard, layout, regional, roots, stance, units
+from . import settings as text
+from .evidence import Trial
+from .known import Refused
+from .settings import Settings
+from .units import EAGER, WRITTEN, Unit
+from .variants import Author, Spec, Variant, wanted
+
+MOST_ENTRIES = 128
+
+current: Settings = {}  # in force
+good: Settings = {}  # in force before, and known to work
+trial: Trial | None = None  # applied at the last boundary, evidence still out
+last: Trial | None = None  # the one before, which held
+optimizers: Callable[[], Iterable[Any]] = lambda: ()  # those that the job steps
+wake_boundary: Callable[[], None] = lambda: None  # the next boundary has something to do
+step_ns: Callable[[], int] = lambda: 0  # how long the step that ends took
+by_call = False  # the boundary is the beginning of a compiled call
+_used: set[int] = set()
+_newcomers = False  # optimizers that were not there when settings were applied
+_stepped = False  # an optimizer has stepped
+
+
+class Wish:
+    """What settings mean for everything that the job has now."""
+
+    def __init__(self) -> None:
+        self.units: list[tuple[Unit, Any]] = []  # WRITTEN, EAGER or Spec
+        self.modules: list[tuple[Any, Spec]] = []  # to be compiled in place
+        self.incomplete = False  # roots are not known yet
+
+
+def _scope(unit: Unit, wish: Settings) -> str:
+    return wish.get("scope", text.AS_WRITTEN)
+
+
+def _spec(unit: Unit, wish: Settings) -> Any:
+    spec = wanted(unit.author, {k: v for k, v in wish.items() if k != "scope"})
+    return WRITTEN if spec == unit.author_spec else spec
+
+
+def _own_spec(wish: Settings) -> Spec:
+    return wanted(Author("inductor", inductor=True), {k: v for k, v in wish.items() if k != "scope"})
+
+
+def _runs_models(unit: Unit) -> bool:
+    """May a compiled function run the job's models? A method of an optimizer and a loss do not."""
+    is_step = unit.name.endswith(".step") and unit.module() is None
+    return not is_step and unit.holds_parameters is not False
+
+
+def _resolve_unit(unit: Unit, wish: Settings, out: Wish, tops: list[Any]) -> None:
+    scope, module = _scope(unit, wish), unit.module()
+    if scope == "eager":
+        out.units.append((unit, EAGER))
+        return
+    if scope == "regional":
+        mine = regional.blocks(module) if module is not None else []
+        if not mine and module is None and _runs_models(unit):
+            mine = [b for top in tops for b in regional.blocks(top)]
+        if mine:
+            out.units.append((unit, EAGER))
+            _add_modules(out, mine, _own_spec(wish))
+            return
+    out.units.append((unit, _spec(unit, wish)))
+
+
+def _add_modules(out: Wish, modules: Iterable[Any], spec: Spec) -> None:
+    for module in modules:
+        if not regional.compiled_by_script(module) and not any(module is m for m, _ in out.modules):
+            out.modules.append((module, spec))
+
+
+def resolve(settings: Settings, only: Unit | None = None) -> Wish:
+    """Raises Refused where something cannot be. With `only`, for one unit that was just born."""
+    out = Wish()
+    everyone = [u for u in units.all_units() if u.origin != "inductop"]
+    scope = settings.get("scope")
+    tops: list[Any] = []
+    if scope in ("whole", "regional") and only is None:
+        tops = roots.roots(optimizers())
+        out.incomplete = not tops
+    for unit in everyone if only is None else [only]:
+        _resolve_unit(unit, text.of_unit(settings, unit.name, unit.index), out, tops)
+    _inner_eager(out)
+    if only is None:
+        _resolve_roots(settings, out, tops, everyone)
+    return out
+
+
+def _inner_eager(out: Wish) -> None:
+    """Units inside a unit that is eager by its own setting go eager with it."""
+    modules = [m for u, t in out.units if t is EAGER and (m := u.module()) is not None]
+    if not modules or len(modules) == len(out.units):
+        return
+    inside = {id(part) for m in modules for part in m.modules()}
+    compiled_here = {id(m) for m, _ in out.modules}
+    for place, (unit, target) in enumerate(out.units):
+        module = unit.module()
+        if target is not EAGER and module is not None and id(module) in inside and id(module) not in compiled_here:
+            if not out.modules:
+                out.units[place] = (unit, EAGER)
+
+
+def _resolve_roots(settings: Settings, out: Wish, tops: list[Any], everyone: list[Unit]) -> None:
+    scope = settings.get("scope")
+    if scope not in ("whole", "regional"):
+        return
+    wish = text.of_unit({k: v for k, v in settings.items() if "/" not in k}, "", -1)
+    bare = [top for top in tops if not any(_covers(u, top) for u in everyone)]
+    if scope == "whole":
+        _add_modules(out, bare, _own_spec(wish))
+        if not tops and not everyone and _stepped:
+            raise Refused("no model was found: nothing owns the parameters that the optimizer steps")
+        return
+    _add_modules(out, (b for top in bare for b in regional.blocks(top)), _own_spec(wish))
+    if not out.modules and not (out.incomplete and not everyone) and not _regional_by_script(everyone, tops):
+        raise Refused("no repeated blocks: regional needs a ModuleList whose elements are of one class")
+
+
+def _covers(unit: Unit, top: Any) -> bool:
+    module = unit.module()
+    return roots.covers(module, top) if module is not None else _runs_models(unit)
+
+
+def _regional_by_script(everyone: list[Unit], tops: list[Any]) -> bool:
+    parts = [m for u in everyone if (m := u.module()) is not None]
+    return any(not roots.covers(m, top) for m in parts for top in tops) or (not tops and len(parts) > 1)
+
+
+def _modules(out: Wish) -> Iterable[Any]:
+    yield from (m for u, _ in out.units if (m := u.module()) is not None)
+    yield from (m for m, _ in out.modules)
+
+
+def check(settings: Settings, before: Settings | None = None) -> Wish:
+    """All that can be said before anything is applied; builds the variants. Raises Refused."""
+    for name, value in settings.items():
+        if reason := text.refusal(name, value):
+            raise Refused(reason)
+    if before is not None and (reason := text.contradiction(before, settings)):
+        raise Refused(reason)
+    inside = _inside()
+    if inside.switching == "observe-only":
+        raise Refused(f"observe only: {inside.reason}")
+    if (own := inside.stance()) != "default" and not stance.ours():
+        raise Refused(f"the job's own stance is '{own}'")
+    if inside.switching == "stance":
+        stance.check(settings)
+        return Wish()
+    out = resolve(settings)
+    _check_owners(settings)
+    _check_device(settings, out)
+    _check_units(out)
+    for unit, target in out.units:
+        if isinstance(target, Spec):
+            unit.state(target, failed)
+    for module, spec in out.modules:
+        regional.of(module).unit.state(spec, failed)
+    return out
+
+
+def _inside() -> Any:
+    """torch's insides; imports torch._dynamo in a job that has not (a second, told by the step's flag)."""
+    if layout.insides is None:
+        import torch._dynamo  # noqa: F401  (our import hook does the rest)
+    if layout.insides is None:
+        raise Refused("torch._dynamo could not be watched")
+    if not layout.insides.judged and layout.insides.switching == "live":
+        _judge_now(layout.insides)
+    return layout.insides
+
+
+def _judge_now(inside: Any) -> None:
+    def probe(x: Any) -> Any:
+        return x
+
+    try:
+        context = inside.optimize(backend="eager")
+        wrapper = context(probe)
+    except Exception as error:
+        inside.judged = True
+        inside.fall_back("observe-only", f"torch.compile does not work here: {error}"[:200])
+        return
+    if not hasattr(context, "callback"):
+        inside.judged = True
+        inside.fall_back("observe-only", "torch.compile is switched off here")
+        return
+    inside.judge(context, wrapper)
+
+
+def _check_owners(settings: Settings) -> None:
+    names = {n for u in units.all_units() for n in (u.name, str(u.index))}
+    for owner in text.owners(settings):
+        if owner not in names:
+            known_names = sorted({u.name for u in units.all_units()})
+            raise Refused(f"no unit '{owner}'{text.nearest(owner, known_names)} (units: {', '.join(known_names[:8]) or 'none yet'})")
+
+
+def _check_device(settings: Settings, out: Wish) -> None:
+    bare = {name.rpartition("/")[2]: value for name, value in settings.items()}
+    asks = bare.get("cudagraphs") == "on" or bare.get("backend") == "cudagraphs"
+    if not asks and "shape_padding" not in bare:
+        return
+    kind = roots.device(_modules(out), optimizers())
+    if asks and kind != "cuda":
+        raise Refused("n/a: no CUDA device")
+    if "shape_padding" in bare and kind == "cpu":
+        raise Refused("n/a: no effect on CPU")
+
+
+def _check_units(out: Wish) -> None:
+    import torch
+
+    inside = layout.insides
+    changing = [(u.module(), u, t) for u, t in out.units if isinstance(t, Spec)] + [(m, None, s) for m, s in out.modules]
+    if not changing:
+        return
+    if getattr(torch._dynamo.config, "compiled_autograd", False):
+        raise Refused("graph holds collectives, or may: compiled autograd is on")
+    for module, unit, _ in changing:
+        if module is not None and roots.collectives(module):
+            raise Refused("graph holds collectives")
+        if unit is not None and "aotinductor" in unit.author.named:
+            raise Refused(f"unit '{unit}' uses AOTInductor")
+    new = [t for _, _, t in changing if t not in Variant.all or not Variant.all[t].worked]
+    if new and any(len(inside.entries(code)) >= MOST_ENTRIES for code in inside.codes()):
+        raise Refused(f"a function has {MOST_ENTRIES} compiled versions already")
+
+
+# Applying.
+
+
+def _place(unit: Unit, target: Any, busy: list[Unit]) -> None:
+    if isinstance(target, Spec):
+        target = unit.state(target, failed)
+        variant = target.guard.variant
+        if target.spec.fullgraph and not variant.worked:
+            layout.insides.look_again()
+    if unit in busy:
+        unit.show_at_next_call(target)
+    elif unit.now is not target or (isinstance(target, units.State) and target.guard.dead) or unit.deferred is not None:
+        unit.show(target)
+
+
+def _swap(out: Wish) -> list[Unit]:
+    """Everything shows what it shall; returns the units concerned."""
+    busy = [] if by_call else units.on_stack()
+    ours = [(regional.of(module), spec) for module, spec in out.modules]
+    for one in regional.everything():
+        if not any(one is mine for mine, _ in ours):
+            one.remove()
+    for unit, target in out.units:
+        _place(unit, target, busy)
+    for one, spec in ours:
+        _place(one.unit, spec, busy)
+        one.install()
+    return [u for u, _ in out.units] + [one.unit for one, _ in ours]
+
+
+def use(settings: Settings) -> None:
+    """Tells the core, and a viewer once, which settings are in force."""
+    number = text.key(settings)
+    if core.loaded() is not None:
+        core.loaded().variant(number)
+    if number not in _used:
+        _used.add(number)
+        events.keep("variant", number, variant=number, label=text.label(settings), settings=settings)
+
+
+def apply(settings: Settings, identity: int, by: str, count: int) -> str | None:
+    """At a boundary, after settle. Returns the reason when it is refused; what came of it is told one step later."""
+    global current, good, trial
+    before = dict(current)
+    began = time.perf_counter_ns()
+    try:
+        out = check(settings)
+        began = time.perf_counter_ns()
+        if layout.insides.switching == "stance":
+            concerned: list[Unit] = []
+            stance.apply(settings, failed)
+        else:
+            concerned = _swap(out)
+    except Refused as refused:
+        tell(identity, by, before, settings, "refused", count, reason=str(refused))
+        return str(refused)
+    except Exception as error:
+        core.trouble("apply", error)
+        _back_to(good)
+        tell(identity, by, before, settings, "failed", count, reason=f"agent: {type(error).__name__}: {error}"[:300])
+        return "agent failed"
+    took = (time.perf_counter_ns() - began) / 1e6
+    current = dict(settings)
+    use(current)
+    core.dirty(core.WHY["SWITCH"])
+    trial = Trial(identity, by, before, current, count, concerned)
+    trial.swap_ms, trial.step_before_ns = took, step_ns()
+    wake_boundary()
+    return None
+
+
+def begin(settings: Settings, identity: int, by: str) -> None:
+    """Step 0: in force before anything is called. Units take it when they are born. Raises Refused."""
+    global current, trial
+    for name, value in settings.items():
+        if reason := text.refusal(name, value):
+            raise Refused(reason)
+    if layout.insides.switching == "observe-only":
+        raise Refused(f"observe only: {layout.insides.reason}")
+    _own_spec({k.rpartition("/")[2]: v for k, v in settings.items()})
+    before, current = current, dict(settings)
+    trial = Trial(identity, by, before, current, 0, [])
+    trial.waits = settings.get("scope") in ("whole", "regional")
+    wake_boundary()
+
+
+def failed(unit: Any, failure: guard.Failure) -> None:
+    """A variant of ours failed in a call: the rest of the step runs eager, the boundary puts the old settings back."""
+    global good, trial
+    core.dirty(core.WHY["FAILED"])
+    if trial is None and last is not None:  # it had worked until now
+        good = dict(last.before) if last.before != current else {}
+        trial = Trial(last.identity, last.by, good, dict(current), last.at, [])
+    if trial is not None:
+        trial.fail(unit, failure)
+    wake_boundary()
+
+
+def conclude() -> None:
+    """At the end of the first step under new settings: what ran is looked up and told."""
+    global good, last, trial
+    if trial is None or trial.over or trial.waits:
+        return
+    verdict = trial.conclude()
+    fields: dict[str, Any] = {"ran": trial.ran()}
+    if trial.swap_ms is not None:
+        fields["swap_ms"] = round(trial.swap_ms, 4)
+    if trial.step_before_ns and step_ns():
+        fields["lost_ms"] = round((step_ns() - trial.step_before_ns) / 1e6, 3)
+    if verdict is None:
+        good, last, trial = dict(trial.to), trial, None
+        last.units.clear()
+        last.frames.clear()
+        tell(last.identity, last.by, last.before, last.to, "applied", last.at, **fields)
+        return
+    fields.update(reason=verdict.reason, file=verdict.file, line=verdict.line)
+    tell(trial.identity, trial.by, trial.before, trial.to, "failed", trial.at, **fields)
+    trial.over = True
+
+
+def settle() -> None:
+    """After a failure, at the boundary: the last good settings are in force again."""
+    global trial
+    if trial is not None and trial.over:
+        trial = None
+        _back_to(good)
+
+
+def _back_to(settings: Settings) -> None:
+    global current
+    try:
+        out = resolve(settings)
+        for unit, target in out.units:
+            if isinstance(target, Spec):
+                unit.state(target, failed)
+    except Exception as error:
+        core.trouble("put back", error)
+        settings, out = {}, resolve({})
+    if layout.insides.switching == "stance":
+        stance.apply(settings, failed)
+    else:
+        _swap(out)
+    current = dict(settings)
+    use(current)
+    core.dirty(core.WHY["SWITCH"])
+
+
+def tell(identity: int, by: str, before: Settings, to: Settings, status: str, at: int | None, **fields: Any) -> None:
+    events.tell("switch", id=identity, by=by, to=to, variant=text.key(to), status=status, at=at, **{"from": before}, **fields)
+
+
+# Units that come later.
+
+
+@core.shield()
+def born(unit: Unit) -> None:
+    """A unit was made: it takes the settings in force at once, before its first call."""
+    if unit.origin == "inductop":
+        _announce(unit)
+        return
+    if current and layout.insides.switching == "live":
+        try:
+            out = resolve(current, only=unit)
+            _check_units(out)
+            busy = [] if by_call else units.on_stack()
+            for one, target in out.units:
+                _place(one, target, busy)
+            for module, spec in out.modules:
+                mine = regional.of(module)
+                _place(mine.unit, spec, busy)
+                mine.install()
+            if trial is not None:
+                trial.add([unit] + [regional.of(m).unit for m, _ in out.modules])
+        except Refused as refused:
+            _refused_at_birth(unit, str(refused))
+    _announce(unit)
+
+
+def _refused_at_birth(unit: Unit, reason: str) -> None:
+    """At step 0 nothing has run yet, and the whole change is refused; later only this unit stays as the script wants it."""
+    global trial
+    if trial is not None and trial.at == 0 and not trial.frames and trial.failure is None:
+        refused, trial = trial, None
+        _back_to(refused.before)
+        tell(refused.identity, refused.by, refused.before, refused.to, "refused", 0, reason=reason)
+    else:
+        events.problem("settings", f"unit '{unit}' stays as written: {reason}")
+
+
+def _announce(unit: Unit) -> None:
+    events.keep(
+        "unit", unit.index, unit=unit.index, name=unit.name, file=unit.file, line=unit.line, origin=unit.origin, target=unit.target
+    )
+
+
+def newcomer() -> None:
+    """An optimizer is seen for the first time: models may have come that have to be compiled in place."""
+    global _newcomers, _stepped
+    _stepped = _newcomers = True
+    wake_boundary()
+
+
+@core.shield()
+def refresh(count: int) -> None:
+    """At the boundary: settings in force reach models that were not known when they were applied."""
+    global _newcomers
+    if not _newcomers:
+        return
+    _newcomers = False
+    waits = trial is not None and trial.waits
+    if current.get("scope") in ("whole", "regional") and _inside().switching == "live":
+        regional.forget_aside()
+        try:
+            out = check(current)
+        except Refused as refused:
+            _refused_late(str(refused), count)
+            return
+        if waits or any(not regional.of(m).installed() for m, _ in out.modules):
+            concerned = _swap(out)
+            core.dirty(core.WHY["SWITCH"])
+            use(current)
+            if trial is not None:
+                trial.at = count if waits else trial.at
+                trial.add(concerned)
+                trial.waits = False
+                wake_boundary()
+
+
+def _refused_late(reason: str, count: int) -> None:
+    global trial
+    if trial is not None and trial.waits:
+        refused, trial = trial, None
+        _back_to(refused.before)
+        tell(refused.identity, refused.by, refused.before, refused.to, "refused", count, reason=reason)
+    else:
+        events.problem("settings", reason)
+
+
+units.born = born

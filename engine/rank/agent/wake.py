@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From asleep to hooked. Called by sitecustomize after torch and torch._dynamo were executed; everything else follows from that."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import sysconfig
+from typing import Any
+
+from . import boundary, compiles, core, events, layout, plan, proposals, rank, roots, switch, units
+
+OLDEST = (2, 2)
+
+state = "asleep"
+_session = ""
+_torch: Any = None
+_dynamo_seen = False
+_facts: dict[str, Any] = {}
+
+
+def _is_helper() -> bool:
+    """Processes that import torch for somebody else."""
+    main = sys.argv[0].replace(os.sep, "/") if sys.argv else ""
+    if main.endswith("torch/_inductor/compile_worker/__main__.py"):
+        return True
+    data = sys.modules.get("torch.utils.data")
+    return data is not None and data.get_worker_info() is not None
+
+
+def _version(torch: Any) -> tuple[int, ...]:
+    return tuple(int(part) for part in str(torch.__version__).split("+")[0].split(".")[:2] if part.isdigit())
+
+
+@core.shield()
+def on_torch(torch: Any, session: str) -> None:
+    global _session, _torch
+    if _torch is not None:
+        return
+    _torch, _session = torch, session
+    if _is_helper() or not os.path.isdir(session):
+        return
+    if _version(torch) < OLDEST:
+        _refuse(f"torch {torch.__version__} is too old: {'.'.join(map(str, OLDEST))} is needed")
+        return
+    plan.read(session)
+    boundary.first = _wake
+    boundary.before_count, boundary.after_count = _before_count, _after_count
+    boundary.new_optimizer = switch.newcomer
+    switch.step_ns = boundary.step_ns
+    switch.optimizers, switch.wake_boundary = boundary.optimizers, boundary.wake
+    compiles.wake_boundary = boundary.wake
+    boundary.watch(torch)
+    os.register_at_fork(after_in_child=_in_child)
+    if "torch._dynamo" in sys.modules:
+        on_dynamo(sys.modules["torch._dynamo"], session)
+
+
+@core.shield()
+def on_dynamo(dynamo: Any, session: str) -> None:
+    global _dynamo_seen
+    if _torch is None or _dynamo_seen or boundary.first is not _wake:
+        return
+    _dynamo_seen = True
+    layout.look(dynamo)
+    units.watch(dynamo)
+    units.born = _born
+    compiles.first_compile = _first_compile
+    compiles.watch(dynamo)
+    boundary.watch_dynamo(dynamo)
+    if not plan.begun:
+        plan.begin()
+
+
+def _born(unit: Any) -> None:
+    switch.born(unit)
+    boundary.listen_to(unit)
+
+
+def _first_compile() -> None:
+    """Something compiled is called: no launcher does that."""
+    if state == "asleep" and not boundary.inert:
+        _wake()
+
+
+@core.shield(fallback=False)
+def _wake() -> bool:
+    """This process trains: joins its group and starts the core. False: it stays asleep, or is refused."""
+    global state
+    if state != "asleep" or _is_helper():
+        return False
+    state = "refused"
+    if sysconfig.get_config_var("Py_GIL_DISABLED") and not getattr(sys, "_is_gil_enabled", lambda: True)():
+        return False
+    me = rank.who()
+    extension = core.load()
+    events.rank = me.rank
+    _facts.update(rank=me.rank, world=me.world, local_rank=me.local_rank, group=me.group, restart=me.restart, **rank.facts(_torch))
+    place = extension.join(os.path.join(_session, "page"), me.group, me.rank, me.world)
+    hello = {"v": 1, "role": "rank", "pid": os.getpid(), "group": me.group, "group_index": place["group_index"]}
+    hello.update(slot=place["slot"], gen=place["gen"], nonce=str(place["nonce"]))
+    proposals.register(extension)
+    import json
+
+    extension.start(os.path.join(_session, "sock"), json.dumps(hello).encode())
+    state = "hooked"
+    events.open_gate()
+    boundary.started(extension.step)
+    boundary.wake()
+    extension.plan_next(plan.next_after(0))
+    tell_rank()
+    switch.use({} if switch.trial is not None and switch.trial.waits and not switch.trial.units else switch.current)
+    atexit.register(_at_exit)
+    return True
+
+
+def tell_rank() -> None:
+    inside = layout.insides
+    switching = inside.switching if inside is not None else "live"
+    modules = [m for u in units.all_units() if (m := u.module()) is not None]
+    device = roots.device(modules, boundary.optimizers())
+    reason = inside.reason if inside is not None and inside.reason else boundary.overdue()
+    events.keep("rank", 0, **{**_facts, "state": state, "switching": switching, "device": device, "reason": reason})
+
+
+def _refuse(reason: str) -> None:
+    """Known before anything is watched: told once if the core can be started at all."""
+    global state
+    if _wake():
+        state = "refused"
+        _facts["reason"] = reason
+        events.keep("rank", 0, **{**_facts, "state": state, "reason": reason})
+
+
+_told_switching = ""
+
+
+@core.shield()
+def _before_count() -> None:
+    if _dynamo_seen:
+        compiles.poll()
+    switch.conclude()
+
+
+@core.shield()
+def _after_count(count: int) -> None:
+    global _told_switching
+    switch.settle()
+    if not plan.begun:
+        plan.begin_late(count)
+    switch.refresh(count)
+    now = layout.insides.switching if layout.insides is not None else "live"
+    if now != _told_switching:
+        _told_switching = now
+        tell_rank()
+
+
+def _in_child() -> None:
+    """A fork of a rank is none: its core does nothing, and nor do we."""
+    if state != "asleep":
+        boundary.inert = True
+        boundary.started(lambda: 0)
+
+
+@core.shield()
+def _at_exit() -> None:
+    global state
+    if boundary.inert:
+        return
+    if _dynamo_seen:
+        compiles.poll()
+    state = "finished"
+    tell_rank()
+    core.loaded().stop()
