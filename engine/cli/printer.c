@@ -13,15 +13,17 @@
 
 enum { LINE_MAX_BYTES = 400, CAUSE_MAX = 160 };
 
-/* What was told of a thing already: a second rank that says the same is not told again. */
+/* What was told of a thing already, and by how many ranks: what every rank says is told once. */
 struct told {
     char key[200];
+    int count;
     UT_hash_handle hh;
 };
 
 struct printer {
     struct told *told;
     json_t *labels; /* key of a variant, as text, to its label */
+    int ranks;      /* that are hooked */
 };
 
 struct printer *printer_new(void) {
@@ -41,14 +43,16 @@ void printer_free(struct printer *printer) {
     free(printer);
 }
 
-static bool is_news(struct printer *printer, const char *key) {
+/* How often this was said, this time included. */
+static int count_told(struct printer *printer, const char *key) {
     struct told *one;
     HASH_FIND_STR(printer->told, key, one);
-    if (one) return false;
-    one = mem_new(sizeof *one);
-    snprintf(one->key, sizeof one->key, "%s", key);
-    HASH_ADD_STR(printer->told, key, one);
-    return true;
+    if (!one) {
+        one = mem_new(sizeof *one);
+        snprintf(one->key, sizeof one->key, "%s", key);
+        HASH_ADD_STR(printer->told, key, one);
+    }
+    return ++one->count;
 }
 
 /* One line, control characters made harmless: texts come from the job. */
@@ -66,7 +70,7 @@ void printer_text(struct buf *ret_lines, const char *text) {
     while (*text) {
         size_t n = strcspn(text, "\n");
         CLEANUP(cleanup_free) char *one = mem_strndup(text, n);
-        line(ret_lines, one);
+        if (n) line(ret_lines, one);
         text += n + (text[n] == '\n');
     }
 }
@@ -81,12 +85,12 @@ static const char *label_of(const struct printer *printer, const struct event *e
     return label ? label : "?";
 }
 
-static void who(const struct event *event, struct buf *text) {
-    if (event->has_rank) buf_printf(text, "rank %d: ", event->rank);
-}
-
 static const char *or_empty(const char *text) {
     return text ? text : "";
+}
+
+static void who(const struct event *event, struct buf *text) {
+    if (event->has_rank) buf_printf(text, "rank %d: ", event->rank);
 }
 
 static void say_job(struct printer *printer, const struct event *event, struct buf *text) {
@@ -102,10 +106,14 @@ static void say_job(struct printer *printer, const struct event *event, struct b
 }
 
 static void say_rank(struct printer *printer, const struct event *event, struct buf *text) {
-    (void)printer;
     const char *state = event_text(event, "state"), *reason = event_text(event, "reason");
     const char *torch = event_text(event, "torch"), *device = event_text(event, "device");
     const char *switching = event_text(event, "switching");
+    char key[200];
+    snprintf(key, sizeof key, "rank %d %s %s %.100s", event->rank, state, switching ? switching : "", or_empty(reason));
+    if (count_told(printer, key) > 1 || strcmp(state, "running") == 0) return;
+    snprintf(key, sizeof key, "rank %d", event->rank);
+    if (strcmp(state, "hooked") == 0 && count_told(printer, key) == 1) printer->ranks++;
     who(event, text);
     buf_puts(text, state);
     if (strcmp(state, "hooked") == 0) {
@@ -120,7 +128,7 @@ static void say_unit(struct printer *printer, const struct event *event, struct 
     char key[200];
     event_int(event, "unit", &number);
     snprintf(key, sizeof key, "unit %" PRId64 " %s", number, or_empty(event_text(event, "name")));
-    if (!is_news(printer, key)) return;
+    if (count_told(printer, key) > 1) return;
     buf_printf(text, "unit %" PRId64 ": %s", number, or_empty(event_text(event, "name")));
     if (event_text(event, "file") && event_int(event, "line", &at))
         buf_printf(text, ", compiled at %s:%" PRId64, event_text(event, "file"), at);
@@ -164,19 +172,32 @@ static void settings_text(const json_t *settings, struct buf *text) {
     if (!any) buf_puts(text, "as written");
 }
 
-static void say_switch(struct printer *printer, const struct event *event, struct buf *text) {
-    (void)printer;
-    int64_t id = 0, at = 0, line_number = 0;
-    double ms;
-    const char *status = event_text(event, "status"), *reason = event_text(event, "reason");
-    if (strcmp(status, "ready") == 0) return;
+/* What a rank says of a switch is told when all have said it; of a proposal, the engine's own word is enough. */
+static bool is_worth_a_line(struct printer *printer, const struct event *event) {
+    char key[200];
+    int64_t id = 0, at = 0;
+    const char *by = or_empty(event_text(event, "by")), *status = event_text(event, "status");
+    if (strcmp(status, "ready") == 0 || event_is_true(event, "again")) return false;
+    if (!event->has_rank) return true;
+    if (strcmp(status, "failed") == 0) return true;
+    if (strcmp(by, "set") && strcmp(by, "at")) return false;
     event_int(event, "id", &id);
-    who(event, text);
+    event_int(event, "at", &at);
+    snprintf(key, sizeof key, "switch %s %" PRId64 " %" PRId64 " %s %.100s", by, id, at, status, or_empty(event_text(event, "reason")));
+    return count_told(printer, key) == printer->ranks;
+}
+
+static void say_switch(struct printer *printer, const struct event *event, struct buf *text) {
+    int64_t id = 0, at = 0, line_number = 0;
+    const char *status = event_text(event, "status"), *reason = event_text(event, "reason");
+    if (!is_worth_a_line(printer, event)) return;
+    event_int(event, "id", &id);
+    if (strcmp(status, "failed") == 0) who(event, text);
     buf_printf(text, "switch %" PRId64 " (%s) to ", id, or_empty(event_text(event, "by")));
     settings_text(json_object_get(event->body, "to"), text);
     buf_printf(text, ": %s", status);
+    if (event->has_rank && printer->ranks > 1 && strcmp(status, "failed")) buf_printf(text, " on %d ranks", printer->ranks);
     if (event_int(event, "at", &at)) buf_printf(text, " at step %" PRId64, at);
-    if (event_number(event, "swap_ms", &ms) && strcmp(status, "applied") == 0) buf_printf(text, ", swap %.2f ms", ms);
     if (reason && *reason) buf_printf(text, ": %s", reason);
     if (event_text(event, "file") && event_int(event, "line", &line_number))
         buf_printf(text, " (%s:%" PRId64 ")", event_text(event, "file"), line_number);
