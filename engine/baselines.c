@@ -120,7 +120,20 @@ static uint64_t room_of(const struct engine *engine, uint64_t highest) {
     return UINT64_MAX;
 }
 
+/* A job that compiles nothing by itself is eager as written. */
+static bool has_own_units(const struct store *store, const char *key) {
+    for (size_t i = 0; i < store_rank_count(store); i++) {
+        const struct store_rank *rank = store_rank(store, i);
+        for (size_t k = 0; strcmp(rank->group, key) == 0 && k < rank->unit_count; k++) {
+            const char *origin = store_unit(store, i, k)->origin;
+            if (!origin || strcmp(origin, "inductop")) return true;
+        }
+    }
+    return false;
+}
+
 static bool is_eager(const struct baselines *baselines, const struct group *group, json_t *settings) {
+    if (json_object_size(settings) == 0 && !has_own_units(baselines->engine->store, group->key)) return true;
     const char *scope = json_string_value(json_object_get(settings, "scope"));
     return group->variant == baselines->eager || (scope && strcmp(scope, "eager") == 0);
 }
