@@ -4,10 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/mem.h"
 #include "engine/parts.h"
 #include "engine/setup/settings.h"
 #include "engine/base/banned.h"
+
+enum { HOLD_MS = 5000 };
 
 static void set_from_json(struct settings *set, const json_t *object) {
     const char *key;
@@ -64,6 +67,16 @@ static void refuse(struct engine *engine, const json_t *command, const char *rea
     engine_tell(engine, &event, NULL);
 }
 
+/* Somebody trains and will connect: ranks find a new engine by themselves, within some tenths of a second. */
+static bool will_connect(const struct engine *engine) {
+    for (int i = 0; i < PAGE_GROUPS; i++)
+        for (int k = 0; k < PAGE_SLOTS; k++) {
+            uint64_t seat = atomic_load(&engine->page->group[i].slot[k].seat);
+            if (page_seat_pid(seat) && page_is_alive(page_seat_pid(seat))) return true;
+        }
+    return false;
+}
+
 /* The group meant: the one named, else the only one that has living ranks. NULL, with a reason, when that is not clear. */
 static const struct guest *find_group(const struct engine *engine, const char *name, const char **ret_reason) {
     const struct guest *found = NULL;
@@ -112,10 +125,53 @@ static void propose(struct engine *engine, const json_t *command) {
     settings_done(&set);
 }
 
+/* A command that came before the ranks did waits for them. */
+struct held {
+    struct held *next;
+    json_t *command;
+    uint64_t until_ns;
+};
+
+static void hold(struct engine *engine, json_t *command) {
+    struct held *held = mem_new(sizeof *held), **at = &engine->held;
+    held->command = json_incref(command);
+    held->until_ns = clock_now_ns() + HOLD_MS * UINT64_C(1000000);
+    while (*at) at = &(*at)->next;
+    *at = held;
+}
+
+static bool has_rank(const struct engine *engine) {
+    for (const struct guest *guest = engine->guests; guest; guest = guest->next)
+        if (guest->role == GUEST_RANK) return true;
+    return false;
+}
+
+void command_turn(struct engine *engine) {
+    while (engine->held && (has_rank(engine) || clock_now_ns() > engine->held->until_ns)) {
+        struct held *held = engine->held;
+        engine->held = held->next;
+        propose(engine, held->command);
+        json_decref(held->command);
+        free(held);
+    }
+}
+
+void command_end(struct engine *engine) {
+    while (engine->held) {
+        struct held *held = engine->held;
+        engine->held = held->next;
+        json_decref(held->command);
+        free(held);
+    }
+}
+
 void command_take(struct engine *engine, struct guest *guest, const struct frame *frame) {
     json_t *command = json_loadb((const char *)frame->payload, frame->size, 0, NULL);
     const char *what = json_string_value(json_object_get(command, "do"));
-    if (what && strcmp(what, "propose") == 0) propose(engine, command);
-    else if (!what) peer_close(guest->peer);
+    if (!what) peer_close(guest->peer);
+    else if (strcmp(what, "propose") == 0) {
+        if (!has_rank(engine) && will_connect(engine)) hold(engine, command);
+        else propose(engine, command);
+    }
     json_decref(command);
 }

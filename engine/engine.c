@@ -102,6 +102,7 @@ static void end_job(struct engine *engine) {
 
 static void turn(uv_timer_t *timer) {
     struct engine *engine = timer->data;
+    command_turn(engine);
     proposer_turn(engine->proposer, clock_now_ns());
     if (engine->ended_ns) end_job(engine);
     else baselines_turn(engine->baselines);
@@ -186,6 +187,7 @@ void engine_run(struct engine *engine) {
 void engine_free(struct engine *engine) {
     if (!engine) return;
     hub_free(engine->hub);
+    command_end(engine);
     baselines_free(engine->baselines);
     proposer_free(engine->proposer);
     page_close(engine->page);

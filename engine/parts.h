@@ -48,6 +48,7 @@ struct engine {
     struct page *page;
     struct proposer *proposer;
     struct baselines *baselines;
+    struct held *held; /* commands that wait for ranks; commands.c */
     json_t *start; /* start.json */
     uint64_t start_ns;
     uv_poll_t job_end;
@@ -69,6 +70,8 @@ void intake_lost(struct engine *engine, struct guest *guest, const char *state, 
 
 /* commands.c: what viewers ask for, and what becomes of proposals. */
 void command_take(struct engine *engine, struct guest *guest, const struct frame *frame);
+void command_turn(struct engine *engine);
+void command_end(struct engine *engine);
 void command_told(void *ctx, const struct proposal *proposal);
 
 /* baselines.c: the baseline of each group. */

@@ -166,6 +166,7 @@ static void settings_text(const json_t *settings, struct buf *text) {
     const json_t *value;
     bool any = false;
     json_object_foreach((json_t *)settings, key, value) {
+        if (strcmp(key, "as-written") == 0) continue;
         buf_printf(text, "%s%s=%s", any ? " " : "", key, or_empty(json_string_value(value)));
         any = true;
     }
