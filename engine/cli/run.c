@@ -73,6 +73,8 @@ static int open_output(const char *path, const char *option, int *ret_fd, struct
 }
 
 static int open_outputs(struct run *run, struct err *err) {
+    if (option_text(run->options, OPTION_OUTPUT))
+        return err_set(err, ERR_USAGE, "--output needs the screen: without one the job's output goes where you send it");
     const char *json = option_text(run->options, OPTION_JSON), *record = option_text(run->options, OPTION_RECORD);
     run->json_is_stdout = json && strcmp(json, "-") == 0;
     int rc = json && !run->json_is_stdout ? open_output(json, "json", &run->json_fd, err) : 0;

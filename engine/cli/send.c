@@ -62,7 +62,7 @@ static int follow(struct client *client, const char *tag) {
             fputs(buf_text(&lines), stdout);
             fflush(stdout);
             buf_clear(&lines);
-            if (!event.has_rank && is_final(status)) code = strcmp(status, "applied") ? EXIT_NOT_APPLIED : 0;
+            if (!event.has_rank && is_final(status) && !event_is_true(&event, "again")) code = strcmp(status, "applied") ? EXIT_NOT_APPLIED : 0;
         }
         event_done(&event);
     }

@@ -31,7 +31,7 @@ ONLY_IN = {
     r"Python\.h": ["engine/rank/module.c"],
     r"curses\.h|ncurses.*": ["tui/term.c"],
     r"termkey\.h": ["tui/keys.c"],
-    r"yaml\.h": ["engine/setup/preset.c"],
+    r"yaml\.h": ["engine/setup/doc.c"],
     r"torch/.*|ATen/.*|c10/.*": ["engine/rank/torch_bridge.cc"],
 }
 # libc only: no library, no memory helper that ends the program.
