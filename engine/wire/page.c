@@ -29,6 +29,8 @@ static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "words are shared between processes, 
 static_assert(ATOMIC_INT_LOCK_FREE == 2, "words are shared between processes, so they must be lock-free");
 
 #ifdef PAGE_RULES_REMOVABLE
+void (*page_pause)(void);
+
 bool page_has_rule(const char *rule) {
     const char *without = getenv("INDUCTOP_WITHOUT");
     return !without || !strstr(without, rule);
@@ -283,6 +285,9 @@ uint64_t page_arm(struct page_group *group, struct page_slot *slot, uint32_t id,
     if (atomic_load(&slot->voted) != id) return 0;
     page_word want = PAGE_REST, gate = page_pack(atomic_load(&slot->step) + ahead, id, LOOK_GATE);
     if (page_step(gate) >= PAGE_STEP_NEVER - 1) return 0;
+#ifdef PAGE_RULES_REMOVABLE
+    if (page_pause) page_pause();
+#endif
     if (!atomic_compare_exchange_strong(&slot->look, &want, gate)) return 0;
     while (page_has_rule("recheck")) {
         uint64_t step = atomic_load(&slot->step);

@@ -147,6 +147,7 @@ uint32_t page_settle_open(struct page_group *group);
 
 #ifdef PAGE_RULES_REMOVABLE
 bool page_has_rule(const char *rule);
+extern void (*page_pause)(void); /* called between reading a step and setting the gate; NULL: nothing */
 #else
 #define page_has_rule(rule) true
 #endif
