@@ -24,7 +24,7 @@
 #include "engine/base/banned.h"
 
 enum {
-    SENDER_MS = 20,        /* until a sender to many has reached the witness too */
+    SENDER_MS = 20,        /* until a sender to many has reached everybody */
     TICK_MS = 20,          /* between looks at an engine that writes its last lines */
     LAST_LINES_MS = 5000,  /* for the engine, after the job's end, while stderr can be written to */
     UNREAD_MS = 30000,     /* the same while it cannot, when nobody sits at the terminal who could interrupt */
@@ -206,7 +206,7 @@ static void pass_on_pending(struct front *front) {
     struct signalfd_siginfo got;
     while (read(front->signals, &got, sizeof got) == sizeof got) {
         int number = (int)got.ssi_signo;
-        witness_saw(&front->witness, number);
+        witness_ask(&front->witness, number);
         if (number != SIGCHLD && number != SIGCONT) kill(front->job_pid, number);
     }
 }
@@ -271,19 +271,35 @@ static void send_to_job(const struct front *front, const struct signalfd_siginfo
     else kill(front->job_pid, (int)got->ssi_signo);
 }
 
+/* Was it sent to the group, or to all of us one by one? A sender to many needs a moment to reach the witness. If the first was for
+ * us alone and the group's came right behind it, as from timeout(1), the job has it once, and that is what it would have. */
+static bool has_job_got_it(struct front *front, int number) {
+    static const int waits_ms[] = {0, 1, 2, 4, 13};
+    for (size_t i = 0; i < ARRAY_SIZE(waits_ms); i++) {
+        if (waits_ms[i]) poll(&(struct pollfd){front->job_fd, POLLIN, 0}, 1, waits_ms[i]);
+        enum testimony testimony = witness_ask(&front->witness, number);
+        if (testimony == TESTIMONY_NONE) return false;
+        if (testimony == TESTIMONY_SAW_NOT) continue;
+        if (i > 0) take_pending(number);
+        return true;
+    }
+    return false;
+}
+
+/* A stop that came behind it has taken a continue back; the one we hold must not undo that. */
+static bool is_taken_back(int number) {
+    sigset_t pending;
+    sigpending(&pending);
+    return number == SIGCONT && (sigismember(&pending, SIGTSTP) || sigismember(&pending, SIGTTIN) ||
+                                 sigismember(&pending, SIGTTOU));
+}
+
 static void forward(struct front *front, const struct signalfd_siginfo *got) {
     int number = (int)got->ssi_signo;
     pid_t sender = (pid_t)got->ssi_pid;
     if (sender == front->pid) return;
-    if (front->witness.pid && sender == front->witness.pid) {
-        witness_saw(&front->witness, number);
-        return;
-    }
-    poll(&(struct pollfd){front->job_fd, POLLIN, 0}, 1, SENDER_MS);
-    bool came_again = take_pending(number);
-    if (witness_saw(&front->witness, number)) return;
-    send_to_job(front, got);
-    if (came_again) kill(front->job_pid, number);
+    if (front->witness.pid && sender == front->witness.pid) witness_ask(&front->witness, number);
+    else if (!has_job_got_it(front, number) && !is_taken_back(number)) send_to_job(front, got);
 }
 
 static void read_report(struct front *front, struct pollfd *polled) {
@@ -349,19 +365,25 @@ static void end_engine(struct front *front) {
         poll(&(struct pollfd){front->signals, POLLIN, 0}, 1, TICK_MS), is_wait_interrupted(front);
 }
 
-/* The engine sees the job's end by itself, writes its last lines and ends. */
+static int64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
+}
+
+/* The engine sees the job's end by itself, writes its last lines and ends. Signals of the first moment were sent to the job as
+ * well, and time in which we were stopped ourselves does not count. */
 static void wait_for_engine(struct front *front) {
-    int left = LAST_LINES_MS, left_unread = UNREAD_MS;
-    for (bool deaf = true; !is_engine_gone(front);) {
-        int events = poll(&(struct pollfd){front->signals, POLLIN, 0}, 1, TICK_MS);
+    int64_t begun = now_ms(), last = begun, left = LAST_LINES_MS, left_unread = UNREAD_MS;
+    while (!is_engine_gone(front) && left > 0 && left_unread > 0) {
+        poll(&(struct pollfd){front->signals, POLLIN, 0}, 1, TICK_MS);
         bool interrupted = is_wait_interrupted(front);
-        if (interrupted && !deaf) break;
+        int64_t now = now_ms(), spent = now - last < 2 * TICK_MS ? now - last : 2 * TICK_MS;
+        last = now;
+        if (interrupted && now - begun > SENDER_MS) break;
         if (process_is_stopped(front->engine)) break;
-        if (events) continue;
-        deaf = false; /* what came in the first tick was sent to the job as well */
-        if (is_stderr_writable()) left -= TICK_MS;
-        else if (!is_somebody_at_terminal()) left_unread -= TICK_MS;
-        if (left <= 0 || left_unread <= 0) break;
+        if (is_stderr_writable()) left -= spent;
+        else if (!is_somebody_at_terminal()) left_unread -= spent;
     }
     if (front->engine) end_engine(front);
 }

@@ -108,30 +108,30 @@ int witness_start(struct witness *witness, pid_t job, int job_fd) {
     return 0;
 }
 
-static bool ask(struct witness *witness, enum request request, int signal) {
+static bool tell(struct witness *witness, enum request request, int signal) {
     if (witness->socket < 0) return false;
     struct question question = {++witness->asked, (uint8_t)request, (uint8_t)signal};
     ssize_t size = send(witness->socket, &question, sizeof question, MSG_NOSIGNAL | MSG_DONTWAIT);
     return size == sizeof question;
 }
 
-bool witness_saw(struct witness *witness, int signal) {
-    if (!ask(witness, REQUEST_SAW, signal)) return false;
+enum testimony witness_ask(struct witness *witness, int signal) {
+    if (!tell(witness, REQUEST_SAW, signal)) return TESTIMONY_NONE;
     for (struct pollfd polled = {witness->socket, POLLIN, 0}; poll(&polled, 1, ANSWER_MS) > 0;) {
         struct answer answer;
         ssize_t size = recv(witness->socket, &answer, sizeof answer, MSG_DONTWAIT);
-        if (size != sizeof answer) return false;
-        if (answer.number == witness->asked) return answer.saw;
+        if (size != sizeof answer) break;
+        if (answer.number == witness->asked) return answer.saw ? TESTIMONY_SAW : TESTIMONY_SAW_NOT;
     }
-    return false;
+    return TESTIMONY_NONE;
 }
 
 void witness_watch(struct witness *witness) {
-    ask(witness, REQUEST_WATCH, 0);
+    tell(witness, REQUEST_WATCH, 0);
 }
 
 void witness_rest(struct witness *witness) {
-    ask(witness, REQUEST_REST, 0);
+    tell(witness, REQUEST_REST, 0);
 }
 
 void witness_ended(struct witness *witness) {

@@ -21,12 +21,14 @@ struct witness {
 
 #define WITNESS_INIT {0, -1, 0}
 
-/* Forks it; all signals must be blocked. `job_fd`: pidfd of the job, or -1. 0, or -1 (errno) when there is none: then every
- * question is answered with no. */
+/* Forks it; all signals must be blocked. `job_fd`: pidfd of the job, or -1. 0, or -1 (errno) when there is none. */
 int witness_start(struct witness *witness, pid_t job, int job_fd);
 
-/* Has the signal come to the witness since the last question about it? Waits 200 ms at most. */
-bool witness_saw(struct witness *witness, int signal);
+enum testimony { TESTIMONY_SAW, TESTIMONY_SAW_NOT, TESTIMONY_NONE };
+
+/* Has the signal come to the witness since the last question about it? Waits 200 ms at most; then, or without a witness, there is
+ * no testimony. */
+enum testimony witness_ask(struct witness *witness, int signal);
 
 /* The front is about to stop with its job: from now on until witness_rest() it is continued whenever the job is not stopped. */
 void witness_watch(struct witness *witness);

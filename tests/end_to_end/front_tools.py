@@ -255,7 +255,11 @@ def compare(folder: Path, body: Callable[[Runner], Any]) -> Any:
     seen = {}
     for name, prefix in (("plain", None), ("front", FRONT)):
         runner = Runner(folder, prefix)
-        seen[name] = body(runner)
+        try:
+            seen[name] = body(runner)
+        except BaseException:
+            runner.leftovers(0.0)
+            raise
         assert runner.leftovers() == [], f"left behind by {name}"
     assert seen["front"] == seen["plain"]
     return seen["front"]

@@ -11,7 +11,16 @@ from pathlib import Path
 
 import pytest
 from front_tools import (
-    DRIVER, FRONT, Runner, Terminal, is_stopped, own_lines, read_until, state, wait_until, without_own_lines,
+    DRIVER,
+    FRONT,
+    Runner,
+    Terminal,
+    is_stopped,
+    own_lines,
+    read_until,
+    state,
+    wait_until,
+    without_own_lines,
 )
 
 pytestmark = pytest.mark.skipif(bool(FRONT), reason="needs the driver's engine, which misbehaves on request")
@@ -308,7 +317,7 @@ def test_without_a_session_signals_are_the_shells() -> None:
 
 
 def test_session_that_cannot_be_written_leaves_the_job_bare(tmp_path: Path) -> None:
-    done = bare(["sh", "-c", "echo out; exit 3"], "--session", "/proc/self", "--inject", "/support")
+    done = bare(["sh", "-c", "echo out; exit 3"], "--session", "/proc", "--inject", "/support")
     assert (done.returncode, done.stdout) == (3, b"out\n")
     assert re.fullmatch(rb"inductop: could not set up the session: .*: the job runs without inductop\n", done.stderr)
 

@@ -59,7 +59,7 @@ static int engine_main(const char *session, pid_t job, const char *behaviour) {
     if (!strcmp(behaviour, "dies")) return 3;
     if (!strcmp(behaviour, "report")) report_state(session);
     int fd = (int)syscall(SYS_pidfd_open, job, 0);
-    poll(&(struct pollfd){fd, POLLIN, 0}, 1, -1);
+    if (fd >= 0) poll(&(struct pollfd){fd, POLLIN, 0}, 1, -1); /* else it has ended already */
     if (!strcmp(behaviour, "hangs")) pause();
     if (!strcmp(behaviour, "summary")) dprintf(2, "inductop: the summary\n");
     bool loud = !strcmp(behaviour, "loud");
