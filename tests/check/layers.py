@@ -1,4 +1,4 @@
-"""Checks the layers: who includes whom, the map, the last include, the size of functions. Exit 1 with a line for each fault.
+"""Checks the layers: who includes whom, the last include, the size of functions. Exit 1 with a line for each fault.
 
 The rules are the table below; ARCHITECTURE.md shows the same table to people. Run from anywhere.
 """
@@ -90,28 +90,12 @@ def check_functions(name: str, text: str) -> list[str]:
     return faults
 
 
-def check_map(names: list[str]) -> list[str]:
-    page = (ROOT / "ARCHITECTURE.md").read_text() if (ROOT / "ARCHITECTURE.md").exists() else ""
-    faults = []
-    for name in names:
-        if not name.startswith(("engine/", "tui/")) or not name.endswith((".c", ".h", ".cc", ".def", ".py")):
-            continue
-        stem = name.rsplit(".", 1)[0]
-        if stem not in page and name not in page:
-            faults.append(f"ARCHITECTURE.md: '{name}' is missing from the map")
-    for mentioned in re.findall(r"^\| `((?:engine|tui|tests|presets|scripts|cmake)/[^`*]+)`", page, re.M):
-        if not any(n.startswith(mentioned.split("[")[0]) for n in names):
-            faults.append(f"ARCHITECTURE.md: '{mentioned}' is on the map but not there")
-    return faults
-
-
 def main() -> int:
     names, faults = tracked(), []
     for name in names:
         if name.startswith(("engine/", "tui/")) and name.endswith((".c", ".h", ".cc")):
             text = (ROOT / name).read_text()
             faults += check_includes(name, text) + check_functions(name, text)
-    faults += check_map(names)
     for fault in faults:
         print(fault)
     print(f"layers: {len(faults)} faults in {len(names)} files")
