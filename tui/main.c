@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* The program's entry.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "engine/cli/main.h"
 
 #include "engine/base/banned.h"

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* The summary as a table for people.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "engine/data/summary.h"
 
 #include <math.h>

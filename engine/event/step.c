@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* A step record as an event.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "engine/event/event.h"
 
 #include "engine/base/banned.h"

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Where presets are found: the project's, the user's and the shipped folder.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a key can have a value, and whether values go together.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Settings as text: KEY=VALUE[,KEY=VALUE].
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
 #include "engine/base/buf.h"

@@ -37,7 +37,7 @@ ONLY_IN = {
 # libc only: no library, no memory helper that ends the program.
 LIBC_ONLY = ["engine/run/keeper.c"]
 # engine/base headers that the rank side may see: what neither allocates nor ends the program.
-RANK_BASE = {"attr.h", "banned.h", "str.h"}
+RANK_BASE = {"attr.h", "banned.h", "clock.h", "err.h", "str.h"}
 FUNCTION_LINES_MAX = 70
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.M)
 
