@@ -138,7 +138,7 @@ def check_order(order: list[tuple[int, int]], logs: Logs) -> None:
             logs.faults.append(f"ids {a} and {b} at steps {s} and {t}")
 
 
-def check_life(life: Life, order: list[tuple[int, int]], logs: Logs) -> None:
+def check_life(life: Life, order: list[tuple[int, int]], applied: set[int], logs: Logs) -> None:
     at_birth = [id for id, step in order if step <= life.joined]
     if life.in_force != (at_birth[-1] if at_birth else 0):
         logs.faults.append(f"{life.name} came at {life.joined} with {life.in_force}, in force was {at_birth[-1:]}")
@@ -147,7 +147,6 @@ def check_life(life: Life, order: list[tuple[int, int]], logs: Logs) -> None:
         """It had left before anybody was asked, though it may have been ahead of the others."""
         return id not in life.voted and life.left_ns < logs.asked_ns.get(id, 0)
 
-    applied = {id for other in logs.lives for id, _, _ in other.switches}
     must = [(id, step) for id, step in order if life.joined < step <= life.done and not had_gone(id)]
     did = [(id, step) for id, step, index in life.switches if index == 0 and step <= life.done]
     for id, step in sorted(set(must) ^ set(did)):
@@ -171,8 +170,9 @@ def verify(folder: Path) -> bool:
     logs = read_logs(folder)
     order = steps_of_ids(logs)
     check_order(order, logs)
+    applied = {id for life in logs.lives for id, _, _ in life.switches}
     for life in logs.lives:
-        check_life(life, order, logs)
+        check_life(life, order, applied, logs)
     over = [wait for wait in logs.waits_ms if wait > BOUND_MS + SLACK_MS]
     if over:
         logs.faults.append(f"waits over the bound: {sorted(over)[-5:]} ms")
