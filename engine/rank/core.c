@@ -303,11 +303,11 @@ bool core_mark(uint32_t bit, double value) {
 
 /* ---- events */
 
-static bool push(uint8_t type, const void *bytes, size_t size) {
+static uint64_t push(uint8_t type, const void *bytes, size_t size) {
     bool was_empty = false;
-    bool kept = frame_ring_push(&core.frames, type, bytes, size, &was_empty);
+    uint64_t end = frame_ring_push(&core.frames, type, bytes, size, &was_empty);
     if (was_empty) sender_kick(&core.sender);
-    return kept;
+    return end;
 }
 
 bool core_event(const void *bytes, size_t size) {
@@ -316,8 +316,8 @@ bool core_event(const void *bytes, size_t size) {
 
 bool core_state(const char *kind, int64_t key, const void *bytes, size_t size) {
     if (atomic_load(&core.is_forked)) return false;
-    bool queued = push(FRAME_STATE, bytes, size);
-    bool kept = states_put(&core.states, kind, key, bytes, size, !queued);
+    uint64_t queued = push(FRAME_STATE, bytes, size);
+    bool kept = states_put(&core.states, kind, key, bytes, size, queued);
     if (!kept) atomic_fetch_add(&core.states_lost, 1);
     return queued || kept;
 }

@@ -81,7 +81,7 @@ static void copy_out(const struct frame_ring *ring, uint64_t at, uint8_t *ret_by
     memcpy(ret_bytes + first, ring->bytes, size - first);
 }
 
-bool frame_ring_push(struct frame_ring *ring, uint8_t type, const void *payload, size_t size, bool *ret_was_empty) {
+uint64_t frame_ring_push(struct frame_ring *ring, uint8_t type, const void *payload, size_t size, bool *ret_was_empty) {
     uint8_t header[FRAME_HEADER_SIZE];
     frame_header(header, type, (uint32_t)size);
     pthread_mutex_lock(&ring->lock);
@@ -96,7 +96,7 @@ bool frame_ring_push(struct frame_ring *ring, uint8_t type, const void *payload,
     pthread_mutex_unlock(&ring->lock);
     if (!fits) atomic_fetch_add_explicit(&ring->dropped, 1, memory_order_relaxed);
     if (ret_was_empty) *ret_was_empty = fits && head == tail;
-    return fits;
+    return fits ? head + sizeof header + size : 0;
 }
 
 size_t frame_ring_peek(const struct frame_ring *ring, uint8_t *ret_type) {
@@ -124,6 +124,10 @@ void frame_ring_skip(struct frame_ring *ring) {
     uint8_t type;
     advance(ring, frame_ring_peek(ring, &type));
     atomic_fetch_add_explicit(&ring->dropped, 1, memory_order_relaxed);
+}
+
+uint64_t frame_ring_position(const struct frame_ring *ring) {
+    return atomic_load(&ring->tail);
 }
 
 size_t frame_ring_used(const struct frame_ring *ring) {

@@ -50,8 +50,9 @@ struct frame_ring {
     uint8_t bytes[FRAME_RING_ROOM];
 };
 
-/* Puts a frame in. False: dropped and counted. `ret_was_empty` (may be NULL): the consumer may be asleep. */
-bool frame_ring_push(struct frame_ring *ring, uint8_t type, const void *payload, size_t size, bool *ret_was_empty);
+/* Puts a frame in. Returns its end as a position that only rises, 0: dropped and counted. `ret_was_empty` (may be NULL): the
+ * consumer may be asleep. */
+uint64_t frame_ring_push(struct frame_ring *ring, uint8_t type, const void *payload, size_t size, bool *ret_was_empty);
 
 /* Size and type of the oldest frame, header included; 0: empty. */
 size_t frame_ring_peek(const struct frame_ring *ring, uint8_t *ret_type);
@@ -63,5 +64,8 @@ void frame_ring_pop(struct frame_ring *ring, uint8_t *ret_bytes, size_t size);
 void frame_ring_skip(struct frame_ring *ring);
 
 size_t frame_ring_used(const struct frame_ring *ring);
+
+/* Frames whose end is no higher than this have left the ring. */
+uint64_t frame_ring_position(const struct frame_ring *ring);
 
 #endif

@@ -65,12 +65,12 @@ static void lose_connection(struct sender *s) {
 
 /* ---- out */
 
-/* False: no room, go on later. */
-static bool put_state(struct sender *s, size_t index, bool only_unsent) {
-    long room = outbox_room(&s->front);
-    if (room <= 0) return false;
-    uint8_t *payload = s->front.bytes + s->front.size + FRAME_HEADER_SIZE;
-    long size = states_copy(s->from.states, index, only_unsent, payload, (size_t)room);
+static uint8_t *next_payload(struct sender *s) {
+    return s->front.bytes + s->front.size + FRAME_HEADER_SIZE;
+}
+
+/* What was copied to next_payload() becomes a frame. False: there was no room, go on later. */
+static bool put_state(struct sender *s, long size) {
     if (size <= 0) return size == 0;
     outbox_add(&s->front, FRAME_STATE, (size_t)size);
     add(&s->sent_frames, 1);
@@ -78,8 +78,12 @@ static bool put_state(struct sender *s, size_t index, bool only_unsent) {
 }
 
 static bool greet(struct sender *s) {
-    for (size_t count = states_count(s->from.states); s->greeted < count; s->greeted++)
-        if (!put_state(s, s->greeted, false)) return false;
+    uint64_t position = frame_ring_position(s->from.frames);
+    for (size_t count = states_count(s->from.states); s->greeted < count; s->greeted++) {
+        long room = outbox_room(&s->front);
+        if (room <= 0) return false;
+        if (!put_state(s, states_copy_for_hello(s->from.states, s->greeted, position, next_payload(s), (size_t)room))) return false;
+    }
     s->greeted = STATES_MAX;
     return true;
 }
@@ -89,8 +93,11 @@ static bool put_unsent(struct sender *s) {
     if (s->back.size || frame_ring_used(s->from.frames)) return true;
     if (!states_take_unsent(s->from.states) && !s->unsent_is_due) return true;
     s->unsent_is_due = true;
-    for (size_t i = 0, count = states_count(s->from.states); i < count; i++)
-        if (!put_state(s, i, true)) return false;
+    for (size_t i = 0, count = states_count(s->from.states); i < count; i++) {
+        long room = outbox_room(&s->front);
+        if (room <= 0) return false;
+        if (!put_state(s, states_copy_unsent(s->from.states, i, next_payload(s), (size_t)room))) return false;
+    }
     s->unsent_is_due = false;
     return true;
 }

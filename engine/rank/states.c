@@ -43,7 +43,7 @@ static bool make_room(struct states *states, struct state_entry *entry, size_t s
     return true;
 }
 
-static bool put(struct states *states, const char *kind, int64_t key, const void *bytes, size_t size, bool is_unsent) {
+static bool put(struct states *states, const char *kind, int64_t key, const void *bytes, size_t size, uint64_t queued) {
     struct state_entry *entry = find(states, kind, key);
     if (!entry) {
         if (states->count == STATES_MAX) return false;
@@ -61,15 +61,16 @@ static bool put(struct states *states, const char *kind, int64_t key, const void
     }
     memcpy(states->arena + entry->offset, bytes, size);
     entry->size = (uint32_t)size;
-    entry->is_unsent = is_unsent;
-    if (is_unsent) atomic_store(&states->has_unsent, true);
+    entry->queued = queued;
+    entry->is_unsent = queued == 0;
+    if (!queued) atomic_store(&states->has_unsent, true);
     return true;
 }
 
-bool states_put(struct states *states, const char *kind, int64_t key, const void *bytes, size_t size, bool is_unsent) {
+bool states_put(struct states *states, const char *kind, int64_t key, const void *bytes, size_t size, uint64_t queued) {
     if (strnlen(kind, STATE_KIND_ROOM) == STATE_KIND_ROOM || size == 0 || size > STATES_ROOM) return false;
     pthread_mutex_lock(&states->lock);
-    bool kept = put(states, kind, key, bytes, size, is_unsent);
+    bool kept = put(states, kind, key, bytes, size, queued);
     pthread_mutex_unlock(&states->lock);
     return kept;
 }
@@ -81,17 +82,27 @@ size_t states_count(struct states *states) {
     return count;
 }
 
-long states_copy(struct states *states, size_t index, bool only_unsent, uint8_t *ret_bytes, size_t room) {
+static long copy(struct states *states, const struct state_entry *entry, uint8_t *ret_bytes, size_t room) {
+    if (entry->size > room) return -1;
+    memcpy(ret_bytes, states->arena + entry->offset, entry->size);
+    return entry->size;
+}
+
+long states_copy_for_hello(struct states *states, size_t index, uint64_t position, uint8_t *ret_bytes, size_t room) {
     long size = 0;
     pthread_mutex_lock(&states->lock);
-    if (index < states->count && (!only_unsent || states->entry[index].is_unsent)) {
-        struct state_entry *entry = &states->entry[index];
-        size = entry->size <= room ? (long)entry->size : -1;
-        if (size > 0) {
-            memcpy(ret_bytes, states->arena + entry->offset, entry->size);
-            if (only_unsent) entry->is_unsent = false;
-        }
-    }
+    struct state_entry *entry = &states->entry[index];
+    if (index < states->count && !entry->is_unsent && entry->queued <= position) size = copy(states, entry, ret_bytes, room);
+    pthread_mutex_unlock(&states->lock);
+    return size;
+}
+
+long states_copy_unsent(struct states *states, size_t index, uint8_t *ret_bytes, size_t room) {
+    long size = 0;
+    pthread_mutex_lock(&states->lock);
+    struct state_entry *entry = &states->entry[index];
+    if (index < states->count && entry->is_unsent) size = copy(states, entry, ret_bytes, room);
+    if (size > 0) entry->is_unsent = false;
     pthread_mutex_unlock(&states->lock);
     return size;
 }

@@ -17,7 +17,8 @@ struct state_entry {
     char kind[STATE_KIND_ROOM];
     int64_t key;
     uint32_t offset, size, room;
-    bool is_unsent; /* the newest text has not gone out, and is in no other buffer */
+    uint64_t queued; /* end of the newest text in the frame ring */
+    bool is_unsent;  /* the newest text has not gone out, and is in no other buffer */
 };
 
 struct states {
@@ -28,14 +29,18 @@ struct states {
     uint8_t arena[STATES_ROOM];
 };
 
-/* False: not kept. `is_unsent`: see state_entry. A kind longer than STATE_KIND_ROOM - 1 is not kept. */
-bool states_put(struct states *states, const char *kind, int64_t key, const void *bytes, size_t size, bool is_unsent);
+/* False: not kept. `queued`: end of this text in the frame ring, 0: it is not there and has to be sent from here. A kind longer
+ * than STATE_KIND_ROOM - 1 is not kept. */
+bool states_put(struct states *states, const char *kind, int64_t key, const void *bytes, size_t size, uint64_t queued);
 
 size_t states_count(struct states *states);
 
-/* Copies entry `index` when it fits into `room`: its size; 0: no such entry, or one that is not unsent and only_unsent asks for
- * those; -1: no room. With only_unsent it counts as sent from then on. */
-long states_copy(struct states *states, size_t index, bool only_unsent, uint8_t *ret_bytes, size_t room);
+/* Copies entry `index` for a hello, when it fits into `room`: its size; 0: nothing to do; -1: no room. Left out is what is still
+ * in the frame ring, behind `position`, or unsent, and so comes in its turn. */
+long states_copy_for_hello(struct states *states, size_t index, uint64_t position, uint8_t *ret_bytes, size_t room);
+
+/* Copies entry `index` when it is unsent, with the same results; it counts as sent from then on. */
+long states_copy_unsent(struct states *states, size_t index, uint8_t *ret_bytes, size_t room);
 
 /* All are to be sent again. */
 void states_mark_unsent(struct states *states);

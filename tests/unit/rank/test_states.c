@@ -30,11 +30,11 @@ static int tear_down(void **state) {
 }
 
 static bool put(const char *kind, int64_t key, const char *text) {
-    return states_put(states, kind, key, text, strlen(text), false);
+    return states_put(states, kind, key, text, strlen(text), 7);
 }
 
 static const char *at(size_t index) {
-    long size = states_copy(states, index, false, (uint8_t *)out, sizeof out - 1);
+    long size = states_copy_for_hello(states, index, UINT64_MAX, (uint8_t *)out, sizeof out - 1);
     out[size > 0 ? size : 0] = 0;
     return out;
 }
@@ -49,8 +49,8 @@ static void test_put_replaces_the_same_kind_and_key_only(void **state) {
     assert_string_equal(at(0), "a");
     assert_string_equal(at(1), "longer than before");
     assert_string_equal(at(2), "c");
-    assert_int_equal(states_copy(states, 3, false, (uint8_t *)out, sizeof out), 0);
-    assert_int_equal(states_copy(states, 1, false, (uint8_t *)out, 3), -1);
+    assert_int_equal(states_copy_for_hello(states, 3, UINT64_MAX, (uint8_t *)out, sizeof out), 0);
+    assert_int_equal(states_copy_for_hello(states, 1, UINT64_MAX, (uint8_t *)out, 3), -1);
 }
 
 static void test_table_and_names_have_limits(void **state) {
@@ -88,15 +88,22 @@ static void test_state_without_room_is_forgotten_rather_than_out_of_date(void **
 static void test_unsent_states_are_offered_once(void **state) {
     (void)state;
     assert_true(put("rank", 0, "a"));
-    assert_true(states_put(states, "rank", 1, "b", 1, true));
+    assert_true(states_put(states, "rank", 1, "b", 1, 0));
     assert_true(states_take_unsent(states));
     assert_false(states_take_unsent(states));
-    assert_int_equal(states_copy(states, 0, true, (uint8_t *)out, sizeof out), 0);
-    assert_int_equal(states_copy(states, 1, false, (uint8_t *)out, sizeof out), 1);
-    assert_int_equal(states_copy(states, 1, true, (uint8_t *)out, sizeof out), 1);
-    assert_int_equal(states_copy(states, 1, true, (uint8_t *)out, sizeof out), 0);
+    assert_int_equal(states_copy_unsent(states, 0, (uint8_t *)out, sizeof out), 0);
+    assert_int_equal(states_copy_for_hello(states, 1, UINT64_MAX, (uint8_t *)out, sizeof out), 0);
+    assert_int_equal(states_copy_unsent(states, 1, (uint8_t *)out, sizeof out), 1);
+    assert_int_equal(states_copy_unsent(states, 1, (uint8_t *)out, sizeof out), 0);
     states_mark_unsent(states);
-    assert_int_equal(states_copy(states, 0, true, (uint8_t *)out, sizeof out), 1);
+    assert_int_equal(states_copy_unsent(states, 0, (uint8_t *)out, sizeof out), 1);
+}
+
+static void test_hello_leaves_out_what_comes_from_the_ring_in_its_turn(void **state) {
+    (void)state;
+    assert_true(states_put(states, "rank", 0, "a", 1, 100));
+    assert_int_equal(states_copy_for_hello(states, 0, 99, (uint8_t *)out, sizeof out), 0);
+    assert_int_equal(states_copy_for_hello(states, 0, 100, (uint8_t *)out, sizeof out), 1);
 }
 
 static void test_outbox_sends_a_cut_frame_again_whole(void **state) {
@@ -123,6 +130,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_arena_is_compacted_when_states_grow, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_state_without_room_is_forgotten_rather_than_out_of_date, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unsent_states_are_offered_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_hello_leaves_out_what_comes_from_the_ring_in_its_turn, set_up, tear_down),
         cmocka_unit_test(test_outbox_sends_a_cut_frame_again_whole),
     };
     return cmocka_run_group_tests_name("states", tests, NULL, NULL);
