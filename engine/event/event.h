@@ -61,6 +61,23 @@ int event_check(const struct event *event, struct err *err);
 void event_from_step(const struct step_record *record, int rank, uint64_t start_ns,
                      struct event *ret);
 
+/* Not clean for a reason that we do not know: the bit that "unknown" stands for in `why`. */
+#define STEP_WHY_UNKNOWN (UINT32_C(1) << 31)
+
+/* The record that a step event came from, `end_ns` counted from the job's start: event_from_step()
+ * backwards. What cannot be in an event (seq) is 0. A step that is not clean has a bit in `why`, a
+ * clean one has none. */
+void event_to_step(const struct event *event, struct step_record *ret);
+
+/* A line with a step event, read without the detour over JSON values, as event_parse() and
+ * event_to_step() would. False, and nothing set, for any other line and for what is unusual in one:
+ * then event_parse() has the last word. */
+bool event_step_parse(const char *line, size_t size, struct step_record *ret_record, int *ret_rank);
+
+/* Adds the line that event_from_step() and event_print() give (but never an exponent). */
+void event_step_print(const struct step_record *record, int rank, uint64_t start_ns,
+                      struct buf *buf);
+
 /* Adds one compact line without a newline: v, kind, t, rank and step first (the last two when they
  * are there), then the body in its own order. Numbers keep 15 digits. */
 void event_print(const struct event *event, struct buf *buf);

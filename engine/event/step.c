@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "engine/event/event.h"
 
+#include <string.h>
+
 #include "engine/base/banned.h"
 
 static void put_ms(json_t *body, const char *name, uint64_t ns) {
@@ -58,4 +60,57 @@ void event_from_step(const struct step_record *record, int rank, uint64_t start_
     };
     event_set_rank(ret, rank);
     event_set_step(ret, record->step);
+}
+
+/* ---- and back ---- */
+
+static uint32_t why_bit(const char *name) {
+    for (unsigned bit = 0; name && step_why_name(bit); bit++)
+        if (strcmp(step_why_name(bit), name) == 0) return UINT32_C(1) << bit;
+    return STEP_WHY_UNKNOWN;
+}
+
+static uint32_t why_of(const struct event *event) {
+    uint32_t why = 0;
+    size_t i;
+    json_t *name;
+    if (event_is_true(event, "clean")) return 0;
+    json_array_foreach(json_object_get(event->body, "why"), i, name) why |=
+        why_bit(json_string_value(name));
+    return why ? why : STEP_WHY_UNKNOWN;
+}
+
+static bool get_ms(const struct event *event, const char *name, uint64_t *place) {
+    double ms;
+    if (!event_number(event, name, &ms) || !(ms >= 0 && ms < 9e12)) return false;
+    *place = (uint64_t)(ms * 1e6 + 0.5);
+    return true;
+}
+
+static bool get_int(const struct event *event, const char *name, uint64_t *place) {
+    int64_t value;
+    if (!event_int(event, name, &value) || value < 0) return false;
+    *place = (uint64_t)value;
+    return true;
+}
+
+void event_to_step(const struct event *event, struct step_record *ret) {
+    struct step_record record = {.step = event->step, .why = why_of(event)};
+    uint64_t variant = 0, ops = 0;
+    if (event->t > 0 && event->t < 9e9) record.end_ns = (uint64_t)(event->t * 1e9 + 0.5);
+    get_ms(event, "ms", &record.dur_ns);
+    if (get_ms(event, "data_ms", &record.data_ns)) record.valid |= STEP_HAS_DATA;
+    if (get_ms(event, "forward_ms", &record.forward_ns)) record.valid |= STEP_HAS_FORWARD;
+    if (get_ms(event, "backward_ms", &record.backward_ns)) record.valid |= STEP_HAS_BACKWARD;
+    if (get_ms(event, "optimizer_ms", &record.optimizer_ns)) record.valid |= STEP_HAS_OPTIMIZER;
+    if (get_int(event, "rss", &record.rss_bytes)) record.valid |= STEP_HAS_RSS;
+    if (get_int(event, "cpu_bytes", &record.cpu_bytes)) record.valid |= STEP_HAS_CPU;
+    if (get_int(event, "cpu_peak", &record.cpu_peak_bytes)) record.valid |= STEP_HAS_CPU;
+    if (get_int(event, "device_bytes", &record.device_bytes)) record.valid |= STEP_HAS_DEVICE;
+    if (get_int(event, "device_peak", &record.device_peak_bytes)) record.valid |= STEP_HAS_DEVICE;
+    if (get_int(event, "ops", &ops)) record.valid |= STEP_HAS_OPS;
+    get_int(event, "variant", &variant);
+    record.variant = (uint32_t)variant;
+    record.ops = (uint32_t)ops;
+    *ret = record;
 }

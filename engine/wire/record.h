@@ -56,6 +56,15 @@ struct beat_record {
 };
 static_assert(sizeof(struct beat_record) == 72, "the size is part of the wire");
 
+/* Engine to viewer, before the step records of one rank: who it is, and what was lost of it since it began. Behind it come
+ * `group_size` bytes, the key of its group, then the step records. */
+struct rank_steps_record {
+    int32_t rank;
+    uint32_t group_size;
+    uint64_t steps_dropped, events_dropped, bad; /* as LOSS_STEPS, LOSS_EVENTS, LOSS_BAD of the engine's store */
+};
+static_assert(sizeof(struct rank_steps_record) == 32, "the size is part of the wire");
+
 struct vote_record {
     uint32_t id, ready; /* ready: 0 or 1 */
 };
