@@ -41,7 +41,8 @@ static uint64_t get(_Atomic uint64_t *counter) {
 
 /* ---- what the gate asks for */
 
-static bool gate_prepare(void *ctx, uint32_t id, const uint8_t *payload, size_t size, char ret_reason[GATE_REASON_ROOM]) {
+static bool gate_prepare(void *ctx, uint32_t id, const uint8_t *payload, size_t size,
+                         char ret_reason[GATE_REASON_ROOM]) {
     (void)ctx;
     static const char absent[] = "the agent of this process is not ready";
     core_dirty(STEP_WHY_PREPARE);
@@ -136,8 +137,10 @@ static void begin_anew(void) {
 }
 
 static void get_ready(void) {
-    if (!core.is_set_up) set_up(0);
-    else if (atomic_load(&core.is_forked)) begin_anew();
+    if (!core.is_set_up)
+        set_up(0);
+    else if (atomic_load(&core.is_forked))
+        begin_anew();
     set_handlers();
 }
 
@@ -145,10 +148,13 @@ void core_set_hooks(const struct core_hooks *hooks) {
     core.hooks = *hooks;
 }
 
-int core_join(const char *page_path, const char *key, uint32_t rank, uint32_t world, struct core_place *ret_place, struct err *err) {
+int core_join(const char *page_path, const char *key, uint32_t rank, uint32_t world,
+              struct core_place *ret_place, struct err *err) {
     get_ready();
-    if (atomic_load(&core.gate.has_seat)) return err_set(err, ERR_BUSY, "this process has its seat already");
-    if (atomic_load(&core.sender.is_running)) return err_set(err, ERR_BUSY, "the sender was started before the seat was taken");
+    if (atomic_load(&core.gate.has_seat))
+        return err_set(err, ERR_BUSY, "this process has its seat already");
+    if (atomic_load(&core.sender.is_running))
+        return err_set(err, ERR_BUSY, "the sender was started before the seat was taken");
     if (!core.page) {
         int rc = page_open(page_path, &core.page, err);
         if (rc < 0) return rc;
@@ -181,7 +187,8 @@ static void fill_beat(struct beat_record *ret_beat) {
 
 int core_start(const char *socket_path, const void *hello, size_t size, struct err *err) {
     get_ready();
-    if (atomic_load(&core.sender.is_running)) return err_set(err, ERR_BUSY, "the sender runs already");
+    if (atomic_load(&core.sender.is_running))
+        return err_set(err, ERR_BUSY, "the sender runs already");
     if (core.memory.fd < 0) memory_init(&core.memory);
     const struct sender_sources from = {
         .steps = &core.steps,
@@ -206,7 +213,8 @@ void core_stop(void) {
 static void put_marks(struct step_record *record) {
     uint32_t marked = atomic_exchange_explicit(&core.marked, 0, memory_order_relaxed);
     uint64_t value[MARK_COUNT];
-    for (int i = 0; i < MARK_COUNT; i++) value[i] = atomic_exchange_explicit(&core.mark[i], 0, memory_order_relaxed);
+    for (int i = 0; i < MARK_COUNT; i++)
+        value[i] = atomic_exchange_explicit(&core.mark[i], 0, memory_order_relaxed);
     record->data_ns = value[MARK_DATA];
     record->forward_ns = value[MARK_FORWARD];
     record->backward_ns = value[MARK_BACKWARD];
@@ -247,21 +255,27 @@ static void run_plan(uint64_t count) {
     gate_drop_schedule(&core.gate, count);
     core_dirty(STEP_WHY_SWITCH);
     uint64_t next = core.hooks.plan(count);
-    if (next > count) core_plan_next(next);
-    else if (next) core_fault();
+    if (next > count)
+        core_plan_next(next);
+    else if (next)
+        core_fault();
 }
 
 uint64_t core_step(uint32_t why) {
     if (!core.is_set_up) set_up(0);
-    if (atomic_load_explicit(&core.is_forked, memory_order_relaxed)) return gate_boundary(&core.gate);
-    if (atomic_load_explicit(&core.is_in_step, memory_order_relaxed)) { /* from a hook, or from another thread at a wait */
+    if (atomic_load_explicit(&core.is_forked, memory_order_relaxed))
+        return gate_boundary(&core.gate);
+    if (atomic_load_explicit(
+            &core.is_in_step,
+            memory_order_relaxed)) { /* from a hook, or from another thread at a wait */
         core_fault();
         return gate_count(&core.gate);
     }
     atomic_store_explicit(&core.is_in_step, true, memory_order_relaxed);
     make_record(why);
     uint64_t count = gate_boundary(&core.gate);
-    if (__builtin_expect(count >= atomic_load_explicit(&core.plan_at, memory_order_relaxed), 0)) run_plan(count);
+    if (__builtin_expect(count >= atomic_load_explicit(&core.plan_at, memory_order_relaxed), 0))
+        run_plan(count);
     atomic_store_explicit(&core.is_in_step, false, memory_order_relaxed);
     return count;
 }
@@ -292,7 +306,8 @@ bool core_mark(uint32_t bit, double value) {
     if (atomic_load_explicit(&core.is_forked, memory_order_relaxed)) return true;
     uint64_t amount = (uint64_t)(value < 0 ? 0 : value);
     if (value < 0) {
-        uint64_t now = clock_now_ns(), last = atomic_exchange_explicit(&core.last_mark_ns, now, memory_order_relaxed);
+        uint64_t now = clock_now_ns(),
+                 last = atomic_exchange_explicit(&core.last_mark_ns, now, memory_order_relaxed);
         if (!last) return true;
         amount = now - last;
     }

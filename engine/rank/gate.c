@@ -8,7 +8,8 @@
 #include "engine/base/banned.h"
 
 const char *gate_outcome_name(enum gate_outcome outcome) {
-    static const char *const names[] = {[GATE_ABORTED] = "aborted", [GATE_MISSED] = "missed", [GATE_DROPPED] = "dropped"};
+    static const char *const names[] = {
+        [GATE_ABORTED] = "aborted", [GATE_MISSED] = "missed", [GATE_DROPPED] = "dropped"};
     return names[outcome];
 }
 
@@ -66,8 +67,8 @@ static bool has_witness(struct gate *gate, uint32_t id) {
     return false;
 }
 
-/* Seen first (the seat), then the step, then the word; an engine opens first and then looks for us. So at most one more commit
- * can happen without us: of what was open before. */
+/* Seen first (the seat), then the step, then the word; an engine opens first and then looks for us.
+ * So at most one more commit can happen without us: of what was open before. */
 static void be_born(struct gate *gate) {
     struct page_slot *slot = gate_slot(gate);
     struct page_group *group = gate->group;
@@ -78,15 +79,21 @@ static void be_born(struct gate *gate) {
     page_word word = atomic_load(&group->word);
     if (page_low(word) == PAGE_OPEN) word = page_abort(group, page_id(word));
     if (page_low(word) != PAGE_COMMITTED) word = atomic_load(&group->last);
-    if (page_step(word) <= step) last = word;
-    else if (comes_along) atomic_store(&slot->look, page_pack(page_step(word), page_id(word), LOOK_SWITCH));
-    if (comes_along) gate->in_force = page_id(last);
-    else if (page_id(word) && has_witness(gate, page_id(word))) gate->in_force = page_id(word);
+    if (page_step(word) <= step)
+        last = word;
+    else if (comes_along)
+        atomic_store(&slot->look, page_pack(page_step(word), page_id(word), LOOK_SWITCH));
+    if (comes_along)
+        gate->in_force = page_id(last);
+    else if (page_id(word) && has_witness(gate, page_id(word)))
+        gate->in_force = page_id(word);
     if (comes_along) atomic_store(&slot->force, page_id(last));
 }
 
-int gate_join(struct gate *gate, struct page *page, const char *key, uint32_t rank, uint32_t world, struct err *err) {
-    if (atomic_load(&gate->has_seat)) return err_set(err, ERR_BUSY, "this process has a seat in group '%s' already", key);
+int gate_join(struct gate *gate, struct page *page, const char *key, uint32_t rank, uint32_t world,
+              struct err *err) {
+    if (atomic_load(&gate->has_seat))
+        return err_set(err, ERR_BUSY, "this process has a seat in group '%s' already", key);
     struct page_seat seat;
     int rc = page_take_seat(page, key, rank, world, &seat, err);
     if (rc < 0) return rc;
@@ -147,8 +154,10 @@ void gate_withdraw(struct gate *gate, uint32_t id) {
 /* A gate whose proposal was aborted before the gate was met may be forgotten early. */
 static page_word forget_dead_gate(struct gate *gate, page_word look) {
     uint32_t id = page_id(look);
-    bool dead = atomic_load(&gate->group->word) == page_pack(0, id, PAGE_ABORTED) || atomic_load(&gate_slot(gate)->voted) != id;
-    if (dead && atomic_compare_exchange_strong(&gate_slot(gate)->look, &look, PAGE_REST)) return PAGE_REST;
+    bool dead = atomic_load(&gate->group->word) == page_pack(0, id, PAGE_ABORTED) ||
+                atomic_load(&gate_slot(gate)->voted) != id;
+    if (dead && atomic_compare_exchange_strong(&gate_slot(gate)->look, &look, PAGE_REST))
+        return PAGE_REST;
     return look;
 }
 
@@ -161,7 +170,9 @@ void gate_hand_over(struct gate *gate) {
     if (page_low(look) == LOOK_GATE) look = forget_dead_gate(gate, look);
     bool is_free = page_low(look) == LOOK_IDLE || page_low(look) == LOOK_PREPARE;
     if (!is_free && page_has_rule("settle")) return;
-    if (!atomic_compare_exchange_strong(&gate_slot(gate)->look, &look, page_pack(0, id, LOOK_PREPARE))) return;
+    if (!atomic_compare_exchange_strong(&gate_slot(gate)->look, &look,
+                                        page_pack(0, id, LOOK_PREPARE)))
+        return;
     pthread_mutex_lock(&gate->lock);
     gate->mail_is_waiting = false;
     pthread_mutex_unlock(&gate->lock);
@@ -222,12 +233,15 @@ static void prepare(struct gate *gate, page_word look) {
         return;
     }
     bool is_ready = gate->ops->prepare(gate->ctx, id, gate->opened, size, reason);
-    /* Before look is at rest, so before anybody can arm it. When the swap fails, it was withdrawn or another came. */
+    /* Before look is at rest, so before anybody can arm it. When the swap fails, it was withdrawn
+     * or another came. */
     atomic_store(&gate_slot(gate)->voted, id);
-    if (atomic_compare_exchange_strong(&gate_slot(gate)->look, &look, PAGE_REST)) vote(gate, id, is_ready, reason);
+    if (atomic_compare_exchange_strong(&gate_slot(gate)->look, &look, PAGE_REST))
+        vote(gate, id, is_ready, reason);
 }
 
-/* The word, as soon as `id` is not open any more. A waker killed between its swap and its wake costs the rest of the wait. */
+/* The word, as soon as `id` is not open any more. A waker killed between its swap and its wake
+ * costs the rest of the wait. */
 static page_word await(struct gate *gate, uint32_t id) {
     const page_word open = page_pack(0, id, PAGE_OPEN);
     page_word word = atomic_load(&gate->group->word);
@@ -254,7 +268,8 @@ static void apply(struct gate *gate, uint32_t id, uint64_t count) {
         return;
     }
     gate->entry++;
-    atomic_store(&gate_slot(gate)->look, page_pack(next, id, LOOK_SWITCH)); /* nobody else writes a look that is a switch */
+    atomic_store(&gate_slot(gate)->look,
+                 page_pack(next, id, LOOK_SWITCH)); /* nobody else writes a look that is a switch */
 }
 
 static void meet_gate(struct gate *gate, uint64_t count, page_word look) {
@@ -263,7 +278,8 @@ static void meet_gate(struct gate *gate, uint64_t count, page_word look) {
         settle(gate, id);
         return;
     }
-    if (count > page_step(look)) return; /* set behind our back; page_arm() sees our count and raises it */
+    if (count > page_step(look))
+        return; /* set behind our back; page_arm() sees our count and raises it */
     page_word word = await(gate, id);
     if (page_id(word) != id || page_low(word) == PAGE_OPEN) {
         settle(gate, id);

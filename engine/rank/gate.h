@@ -1,9 +1,12 @@
-/* The rank's side of "all ranks of a group switch at the same step": its seat on the decision page, the look after every
- * step, and the mailbox between the sender thread (which hears of proposals) and the training thread (which prepares, votes
- * and switches). The rules it keeps stand in engine/wire/page.h.
+/* The rank's side of "all ranks of a group switch at the same step": its seat on the decision page,
+ * the look after every step, and the mailbox between the sender thread (which hears of proposals)
+ * and the training thread (which prepares, votes and switches). The rules it keeps stand in
+ * engine/wire/page.h.
  *
- * Training thread: gate_boundary(), gate_drop_schedule(). Sender thread: gate_offer(), gate_withdraw(), gate_hand_over(),
- * gate_take_vote(). Nothing allocates. gate_boundary() may wait GATE_WAIT_NS at most, and only at an open gate.
+ * Training thread: gate_boundary(), gate_drop_schedule(). Sender thread: gate_offer(),
+ * gate_withdraw(), gate_hand_over(), gate_take_vote(). Nothing allocates. gate_boundary() may wait
+ * GATE_WAIT_NS at most, and only at an open gate.
+ *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_RANK_GATE_H
 #define INDUCTOP_RANK_GATE_H
@@ -27,14 +30,18 @@ enum gate_outcome {
 };
 const char *gate_outcome_name(enum gate_outcome outcome);
 
-/* Called by the training thread inside gate_boundary(), all but first_step. All but prepare and apply may be NULL. */
+/* Called by the training thread inside gate_boundary(), all but first_step. All but prepare and
+ * apply may be NULL. */
 struct gate_ops {
-    /* Asked in gate_join(), once the group can see us; not below the slowest rank's count. NULL: counts from 0 and has no part
-     * in what was agreed before it came. */
+    /* Asked in gate_join(), once the group can see us; not below the slowest rank's count. NULL:
+     * counts from 0 and has no part in what was agreed before it came. */
     uint64_t (*first_step)(void *ctx);
-    /* Make ready what `payload` asks for. False: refused, with the reason in `ret_reason`. Replaces what was prepared before. */
-    bool (*prepare)(void *ctx, uint32_t id, const uint8_t *payload, size_t size, char ret_reason[GATE_REASON_ROOM]);
-    /* Switch to entry `index` now. Returns the count at which the next entry acts, 0: it was the last. */
+    /* Make ready what `payload` asks for. False: refused, with the reason in `ret_reason`. Replaces
+     * what was prepared before. */
+    bool (*prepare)(void *ctx, uint32_t id, const uint8_t *payload, size_t size,
+                    char ret_reason[GATE_REASON_ROOM]);
+    /* Switch to entry `index` now. Returns the count at which the next entry acts, 0: it was the
+     * last. */
     uint64_t (*apply)(void *ctx, uint32_t id, uint64_t count, uint32_t index);
     void (*outcome)(void *ctx, uint32_t id, uint64_t count, enum gate_outcome outcome);
     void (*waited)(void *ctx, uint32_t id, uint64_t from_ns, uint64_t to_ns);
@@ -46,7 +53,8 @@ struct gate_ops {
 struct gate {
     struct page *page; /* lent */
     struct page_group *group;
-    _Atomic(struct page_slot *) slot; /* never NULL: before gate_join() and after gate_leave() it is `nowhere` */
+    /* Never NULL: before gate_join() and after gate_leave() it is `nowhere`. */
+    _Atomic(struct page_slot *) slot;
     _Atomic bool has_seat;
     struct page_slot nowhere;
     struct page_seat seat;
@@ -54,7 +62,7 @@ struct gate {
     void *ctx;
     uint32_t in_force; /* what the group had agreed on when this rank came; 0: nothing */
 
-    uint32_t entry; /* the training thread's own: index of the schedule's next entry */
+    uint32_t entry;           /* the training thread's own: index of the schedule's next entry */
     _Atomic uint32_t decided; /* last proposal that was applied here */
 
     pthread_mutex_t lock; /* of all below, held for a copy */
@@ -72,8 +80,10 @@ struct gate {
 /* Starts with a private slot: gate_boundary() counts from `count` and nothing else happens. */
 void gate_init(struct gate *gate, const struct gate_ops *ops, void *ctx, uint64_t count);
 
-/* Takes the seat of `rank` in the group of `key`. The page stays the caller's and must outlive the gate. */
-int gate_join(struct gate *gate, struct page *page, const char *key, uint32_t rank, uint32_t world, struct err *err);
+/* Takes the seat of `rank` in the group of `key`. The page stays the caller's and must outlive the
+ * gate. */
+int gate_join(struct gate *gate, struct page *page, const char *key, uint32_t rank, uint32_t world,
+              struct err *err);
 
 /* Gives the seat up; the page must stay mapped, since a step may be under way in another thread. */
 void gate_leave(struct gate *gate);
@@ -89,8 +99,9 @@ static inline struct page_slot *gate_slot(const struct gate *gate) {
 }
 
 /* After every step; returns the steps done. With nothing pending: one store, two loads.
- * The store of step and the load of look are both seq_cst, as are their counterparts in page_arm(): either this thread sees
- * the gate, or the other side sees the step. Acquire and release alone would not do. */
+ * The store of step and the load of look are both seq_cst, as are their counterparts in page_arm():
+ * either this thread sees the gate, or the other side sees the step. Acquire and release alone
+ * would not do. */
 static inline uint64_t gate_boundary(struct gate *gate) {
     struct page_slot *slot = gate_slot(gate);
     uint64_t count = atomic_load_explicit(&slot->step, memory_order_relaxed) + 1;
@@ -109,15 +120,16 @@ uint32_t gate_drop_schedule(struct gate *gate, uint64_t count);
 
 /* ---- sender thread */
 
-/* A proposal has come; it takes the place of one that was not handed over yet. A payload over GATE_PAYLOAD_MAX is refused by a
- * vote. */
+/* A proposal has come; it takes the place of one that was not handed over yet. A payload over
+ * GATE_PAYLOAD_MAX is refused by a vote. */
 void gate_offer(struct gate *gate, uint32_t id, const uint8_t *payload, size_t size);
 void gate_refuse(struct gate *gate, uint32_t id, const char *reason);
 
 /* The proposal `id` (0: any) is over before it was opened, or its engine is gone. */
 void gate_withdraw(struct gate *gate, uint32_t id);
 
-/* Hands the waiting proposal to the training thread, once nothing older is pending. Call it after each kick. */
+/* Hands the waiting proposal to the training thread, once nothing older is pending. Call it after
+ * each kick. */
 void gate_hand_over(struct gate *gate);
 
 struct gate_vote {

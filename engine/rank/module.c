@@ -1,6 +1,8 @@
-/* The extension module `_inductop`: the rank core for the agent. The only file that includes Python.h; limited API of 3.10, so
- * one binary serves every later Python. Call-backs run inside step(); what they raise is counted and forgotten, except what is
- * no Exception (KeyboardInterrupt, SystemExit): that is the user's and is raised again at the end of step().
+/* The extension module `_inductop`: the rank core for the agent. The only file that includes
+ * Python.h; limited API of 3.10, so one binary serves every later Python. Call-backs run inside
+ * step(); what they raise is counted and forgotten, except what is no Exception (KeyboardInterrupt,
+ * SystemExit): that is the user's and is raised again at the end of step().
+ *
  * SPDX-License-Identifier: Apache-2.0 */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -46,7 +48,8 @@ static bool to_u32(PyObject *object, uint32_t *ret_value) {
 static bool to_event(PyObject *object, char **ret_bytes, Py_ssize_t *ret_size) {
     if (PyBytes_AsStringAndSize(object, ret_bytes, ret_size) < 0) return false;
     if (*ret_size <= EVENT_MAX) return true;
-    PyErr_Format(PyExc_ValueError, "an event has %d bytes at most, this one has %zd", EVENT_MAX, *ret_size);
+    PyErr_Format(PyExc_ValueError, "an event has %d bytes at most, this one has %zd", EVENT_MAX,
+                 *ret_size);
     return false;
 }
 
@@ -55,8 +58,10 @@ static bool to_event(PyObject *object, char **ret_bytes, Py_ssize_t *ret_size) {
 /* True when the error is ours to forget. */
 static bool forget_error(void) {
     bool is_ours = PyErr_ExceptionMatches(PyExc_Exception);
-    if (is_ours || user_type) PyErr_Clear();
-    else PyErr_Fetch(&user_type, &user_value, &user_trace);
+    if (is_ours || user_type)
+        PyErr_Clear();
+    else
+        PyErr_Fetch(&user_type, &user_value, &user_trace);
     if (is_ours) core_fault();
     return is_ours;
 }
@@ -94,27 +99,33 @@ static void copy_error(char *ret, size_t room) {
     forget_error();
 }
 
-static bool call_prepare(uint32_t id, const uint8_t *payload, size_t size, char ret_reason[GATE_REASON_ROOM]) {
+static bool call_prepare(uint32_t id, const uint8_t *payload, size_t size,
+                         char ret_reason[GATE_REASON_ROOM]) {
     if (!on_prepare) {
         snprintf(ret_reason, GATE_REASON_ROOM, "the agent of this process does not switch");
         return false;
     }
-    PyObject *result = PyObject_CallFunction(on_prepare, "Iy#", (unsigned)id, (const char *)payload, (Py_ssize_t)size);
+    PyObject *result = PyObject_CallFunction(on_prepare, "Iy#", (unsigned)id, (const char *)payload,
+                                             (Py_ssize_t)size);
     bool is_ready = result == Py_None;
-    if (!result) copy_error(ret_reason, GATE_REASON_ROOM);
-    else if (!is_ready) copy_text(result, ret_reason, GATE_REASON_ROOM);
+    if (!result)
+        copy_error(ret_reason, GATE_REASON_ROOM);
+    else if (!is_ready)
+        copy_text(result, ret_reason, GATE_REASON_ROOM);
     Py_XDECREF(result);
     return is_ready;
 }
 
 static uint64_t call_apply(uint32_t id, uint64_t count, uint32_t index) {
     if (!on_apply) return 0;
-    return take_count(PyObject_CallFunction(on_apply, "IKI", (unsigned)id, (unsigned long long)count, (unsigned)index));
+    return take_count(PyObject_CallFunction(on_apply, "IKI", (unsigned)id,
+                                            (unsigned long long)count, (unsigned)index));
 }
 
 static void call_outcome(uint32_t id, uint64_t count, const char *status) {
     if (!on_outcome) return;
-    PyObject *result = PyObject_CallFunction(on_outcome, "IKs", (unsigned)id, (unsigned long long)count, status);
+    PyObject *result =
+        PyObject_CallFunction(on_outcome, "IKs", (unsigned)id, (unsigned long long)count, status);
     if (!result) forget_error();
     Py_XDECREF(result);
 }
@@ -158,8 +169,9 @@ static PyObject *py_callbacks(PyObject *self, PyObject *const *args, Py_ssize_t 
 static PyObject *place_to_dict(const struct core_place *place) {
     char nonce[17];
     snprintf(nonce, sizeof nonce, "%016llx", (unsigned long long)place->nonce);
-    return Py_BuildValue("{sIsIsIsssKsI}", "group_index", place->group, "slot", place->slot, "gen", place->gen, "nonce", nonce,
-                         "step", (unsigned long long)place->step, "in_force", place->in_force);
+    return Py_BuildValue("{sIsIsIsssKsI}", "group_index", place->group, "slot", place->slot, "gen",
+                         place->gen, "nonce", nonce, "step", (unsigned long long)place->step,
+                         "in_force", place->in_force);
 }
 
 static PyObject *py_join(PyObject *self, PyObject *const *args, Py_ssize_t count) {
@@ -194,10 +206,8 @@ static PyObject *py_start(PyObject *self, PyObject *const *args, Py_ssize_t coun
 
 static PyObject *py_stop(PyObject *self, PyObject *unused) {
     (void)self, (void)unused;
-    Py_BEGIN_ALLOW_THREADS
-    core_stop();
-    Py_END_ALLOW_THREADS
-    Py_RETURN_NONE;
+    Py_BEGIN_ALLOW_THREADS core_stop();
+    Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
 /* ---- a step */
@@ -279,7 +289,8 @@ static PyObject *py_state(PyObject *self, PyObject *const *args, Py_ssize_t coun
     (void)self;
     char *bytes;
     Py_ssize_t size;
-    if (!has_args(count, 3, "state(kind, key, data)") || !to_event(args[2], &bytes, &size)) return NULL;
+    if (!has_args(count, 3, "state(kind, key, data)") || !to_event(args[2], &bytes, &size))
+        return NULL;
     const char *kind = PyUnicode_AsUTF8AndSize(args[0], NULL);
     if (!kind) return NULL;
     long long key = PyLong_AsLongLong(args[1]);
@@ -320,16 +331,24 @@ static PyObject *py_tables(PyObject *self, PyObject *unused) {
 /* ---- the module */
 
 static PyMethodDef methods[] = {
-    {"join", FASTCALL(py_join), METH_FASTCALL, "join(page_path, key, rank, world) -> dict: take the seat on the decision page"},
-    {"start", FASTCALL(py_start), METH_FASTCALL, "start(socket_path, hello) -> bool: start the sender; never waits"},
-    {"callbacks", FASTCALL(py_callbacks), METH_FASTCALL, "callbacks(prepare, apply, outcome, plan): called inside step()"},
-    {"plan_next", FASTCALL(py_plan_next), METH_FASTCALL, "plan_next(count): when plan() is called; 0: never"},
-    {"step", FASTCALL(py_step), METH_FASTCALL, "step(why=0) -> int: the end of a step; returns the steps done"},
+    {"join", FASTCALL(py_join), METH_FASTCALL,
+     "join(page_path, key, rank, world) -> dict: take the seat on the decision page"},
+    {"start", FASTCALL(py_start), METH_FASTCALL,
+     "start(socket_path, hello) -> bool: start the sender; never waits"},
+    {"callbacks", FASTCALL(py_callbacks), METH_FASTCALL,
+     "callbacks(prepare, apply, outcome, plan): called inside step()"},
+    {"plan_next", FASTCALL(py_plan_next), METH_FASTCALL,
+     "plan_next(count): when plan() is called; 0: never"},
+    {"step", FASTCALL(py_step), METH_FASTCALL,
+     "step(why=0) -> int: the end of a step; returns the steps done"},
     {"variant", FASTCALL(py_variant), METH_FASTCALL, "variant(key): settings in force from now on"},
     {"dirty", FASTCALL(py_dirty), METH_FASTCALL, "dirty(why): the step in progress is not clean"},
-    {"mark", FASTCALL(py_mark), METH_FASTCALL, "mark(kind, value): a reading of the step in progress; below 0: time since the last"},
-    {"event", FASTCALL(py_event), METH_FASTCALL, "event(data) -> bool: queue an event; False: dropped"},
-    {"state", FASTCALL(py_state), METH_FASTCALL, "state(kind, key, data) -> bool: an event that is kept for every hello"},
+    {"mark", FASTCALL(py_mark), METH_FASTCALL,
+     "mark(kind, value): a reading of the step in progress; below 0: time since the last"},
+    {"event", FASTCALL(py_event), METH_FASTCALL,
+     "event(data) -> bool: queue an event; False: dropped"},
+    {"state", FASTCALL(py_state), METH_FASTCALL,
+     "state(kind, key, data) -> bool: an event that is kept for every hello"},
     {"fault", py_fault, METH_NOARGS, "fault(): count an error of ours"},
     {"count", py_count, METH_NOARGS, "count() -> int: steps done"},
     {"stats", py_stats, METH_NOARGS, "stats() -> dict"},
@@ -371,11 +390,8 @@ static int start_module(PyObject *module) {
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, start_module}, {0}};
 
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "_inductop",
-    .m_doc = "inductop's rank core",
-    .m_methods = methods,
-    .m_slots = slots,
+    PyModuleDef_HEAD_INIT, .m_name = "_inductop", .m_doc = "inductop's rank core",
+    .m_methods = methods,  .m_slots = slots,
 };
 
 PyMODINIT_FUNC PyInit__inductop(void);

@@ -34,7 +34,9 @@ enum outbox_result outbox_send(struct outbox *box, int fd, uint64_t *sent_bytes)
         if (size > SEND_MAX) size = SEND_MAX;
         ssize_t done = send(fd, box->bytes + box->sent, size, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (done < 0 && errno == EINTR) continue;
-        if (done < 0) return errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS ? OUTBOX_BLOCKED : OUTBOX_DEAD;
+        if (done < 0)
+            return errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS ? OUTBOX_BLOCKED
+                                                                               : OUTBOX_DEAD;
         box->sent += (size_t)done;
         *sent_bytes += (uint64_t)done;
     }
@@ -45,7 +47,8 @@ enum outbox_result outbox_send(struct outbox *box, int fd, uint64_t *sent_bytes)
 void outbox_rewind(struct outbox *box) {
     size_t at = 0;
     struct frame frame;
-    for (long size; (size = frame_parse(box->bytes + at, box->size - at, &frame)) > 0; at += (size_t)size)
+    for (long size; (size = frame_parse(box->bytes + at, box->size - at, &frame)) > 0;
+         at += (size_t)size)
         if (at + (size_t)size > box->sent) break;
     memmove(box->bytes, box->bytes + at, box->size - at);
     box->size -= at;

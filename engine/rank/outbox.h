@@ -1,5 +1,7 @@
-/* Frames on their way into a socket: filled whole, sent in whatever pieces the socket takes. When the connection dies, the
- * frame that was cut is sent again from its beginning on the next one. One thread.
+/* Frames on their way into a socket: filled whole, sent in whatever pieces the socket takes. When
+ * the connection dies, the frame that was cut is sent again from its beginning on the next one. One
+ * thread.
+ *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_RANK_OUTBOX_H
 #define INDUCTOP_RANK_OUTBOX_H

@@ -8,7 +8,8 @@
 static_assert((STEP_RING_ROOM & (STEP_RING_ROOM - 1)) == 0, "places are taken by masking");
 static_assert((FRAME_RING_ROOM & (FRAME_RING_ROOM - 1)) == 0, "places are taken by masking");
 
-/* ---- records: D. Vyukov's bounded queue. A cell whose turn is that of the round is free for it, one more is full. */
+/* ---- records: D. Vyukov's bounded queue. A cell whose turn is that of the round is free for it,
+ * one more is full. */
 
 static uint64_t round_of(uint64_t position) {
     return position & ~(uint64_t)(STEP_RING_ROOM - 1);
@@ -26,8 +27,8 @@ uint64_t step_ring_push(struct step_ring *ring, const struct step_record *record
         }
         if (late > 0) {
             at = atomic_load_explicit(&ring->head, memory_order_relaxed);
-        } else if (atomic_compare_exchange_weak_explicit(&ring->head, &at, at + 1, memory_order_relaxed,
-                                                         memory_order_relaxed)) {
+        } else if (atomic_compare_exchange_weak_explicit(
+                       &ring->head, &at, at + 1, memory_order_relaxed, memory_order_relaxed)) {
             cell->record = *record;
             atomic_store_explicit(&cell->turn, round_of(at) + 1, memory_order_release);
             return at + 1;
@@ -37,7 +38,8 @@ uint64_t step_ring_push(struct step_ring *ring, const struct step_record *record
 
 static bool take(struct step_ring *ring, struct step_record *ret_record) {
     struct step_cell *cell = &ring->cell[ring->tail & (STEP_RING_ROOM - 1)];
-    if (atomic_load_explicit(&cell->turn, memory_order_acquire) != round_of(ring->tail) + 1) return false;
+    if (atomic_load_explicit(&cell->turn, memory_order_acquire) != round_of(ring->tail) + 1)
+        return false;
     if (ret_record) *ret_record = cell->record;
     atomic_store_explicit(&cell->turn, round_of(ring->tail) + STEP_RING_ROOM, memory_order_release);
     ring->tail++;
@@ -81,7 +83,8 @@ static void copy_out(const struct frame_ring *ring, uint64_t at, uint8_t *ret_by
     memcpy(ret_bytes + first, ring->bytes, size - first);
 }
 
-uint64_t frame_ring_push(struct frame_ring *ring, uint8_t type, const void *payload, size_t size, bool *ret_was_empty) {
+uint64_t frame_ring_push(struct frame_ring *ring, uint8_t type, const void *payload, size_t size,
+                         bool *ret_was_empty) {
     uint8_t header[FRAME_HEADER_SIZE];
     frame_header(header, type, (uint32_t)size);
     pthread_mutex_lock(&ring->lock);

@@ -1,8 +1,12 @@
-/* The two bounded buffers between the job's threads and the sender. Zeroed memory is an empty buffer, so they can lie in .bss.
+/* The two bounded buffers between the job's threads and the sender. Zeroed memory is an empty
+ * buffer, so they can lie in .bss.
  *
- * step_ring: fixed records, many producers, none ever waits; full: the record is dropped and counted.
- * frame_ring: whole frames as bytes in the wire's form, many producers behind a short lock that the consumer never takes.
- * One consumer each (the sender thread).
+ * step_ring   fixed records; many producers, none ever waits; full: dropped and counted
+ * frame_ring  whole frames in the wire's form; many producers behind a short lock, which the
+ *             consumer never takes; full: dropped and counted
+ *
+ * One consumer each, the sender thread.
+ *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_RANK_RING_H
 #define INDUCTOP_RANK_RING_H
@@ -50,14 +54,16 @@ struct frame_ring {
     uint8_t bytes[FRAME_RING_ROOM];
 };
 
-/* Puts a frame in. Returns its end as a position that only rises, 0: dropped and counted. `ret_was_empty` (may be NULL): the
- * consumer may be asleep. */
-uint64_t frame_ring_push(struct frame_ring *ring, uint8_t type, const void *payload, size_t size, bool *ret_was_empty);
+/* Puts a frame in. Returns its end as a position that only rises, 0: dropped and counted.
+ * `ret_was_empty` (may be NULL): the consumer may be asleep. */
+uint64_t frame_ring_push(struct frame_ring *ring, uint8_t type, const void *payload, size_t size,
+                         bool *ret_was_empty);
 
 /* Size and type of the oldest frame, header included; 0: empty. */
 size_t frame_ring_peek(const struct frame_ring *ring, uint8_t *ret_type);
 
-/* Copies the oldest frame, header included, and takes it away; `size` is what frame_ring_peek() said. */
+/* Copies the oldest frame, header included, and takes it away; `size` is what frame_ring_peek()
+ * said. */
 void frame_ring_pop(struct frame_ring *ring, uint8_t *ret_bytes, size_t size);
 
 /* Takes the oldest frame away unseen and counts it as dropped. */

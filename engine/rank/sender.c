@@ -82,7 +82,9 @@ static bool greet(struct sender *s) {
     for (size_t count = states_count(s->from.states); s->greeted < count; s->greeted++) {
         long room = outbox_room(&s->front);
         if (room <= 0) return false;
-        if (!put_state(s, states_copy_for_hello(s->from.states, s->greeted, position, next_payload(s), (size_t)room))) return false;
+        if (!put_state(s, states_copy_for_hello(s->from.states, s->greeted, position,
+                                                next_payload(s), (size_t)room)))
+            return false;
     }
     s->greeted = STATES_MAX;
     return true;
@@ -96,7 +98,8 @@ static bool put_unsent(struct sender *s) {
     for (size_t i = 0, count = states_count(s->from.states); i < count; i++) {
         long room = outbox_room(&s->front);
         if (room <= 0) return false;
-        if (!put_state(s, states_copy_unsent(s->from.states, i, next_payload(s), (size_t)room))) return false;
+        if (!put_state(s, states_copy_unsent(s->from.states, i, next_payload(s), (size_t)room)))
+            return false;
     }
     s->unsent_is_due = false;
     return true;
@@ -135,7 +138,8 @@ static void fill_front(struct sender *s) {
 
 static void put_events(struct sender *s) {
     uint8_t type;
-    for (size_t size; s->back.size < BACK_ENOUGH && (size = frame_ring_peek(s->from.frames, &type));) {
+    for (size_t size;
+         s->back.size < BACK_ENOUGH && (size = frame_ring_peek(s->from.frames, &type));) {
         uint8_t *at = outbox_add_whole(&s->back, size);
         if (!at) return;
         frame_ring_pop(s->from.frames, at, size);
@@ -147,7 +151,8 @@ static void put_steps(struct sender *s) {
     while (s->back.size < BACK_ENOUGH) {
         size_t count = step_ring_pop(s->from.steps, s->batch, SENDER_BATCH);
         if (!count) return;
-        memcpy(outbox_add(&s->back, FRAME_STEPS, count * sizeof s->batch[0]), s->batch, count * sizeof s->batch[0]);
+        memcpy(outbox_add(&s->back, FRAME_STEPS, count * sizeof s->batch[0]), s->batch,
+               count * sizeof s->batch[0]);
         add(&s->sent_steps, count);
     }
 }
@@ -203,7 +208,8 @@ static uint32_t prepare_id(const uint8_t *payload) {
 static void handle(struct sender *s, const struct frame *frame) {
     const size_t head = sizeof(struct prepare_record);
     if (frame->type == FRAME_PREPARE && frame->size >= head)
-        gate_offer(s->from.gate, prepare_id(frame->payload), frame->payload + head, frame->size - head);
+        gate_offer(s->from.gate, prepare_id(frame->payload), frame->payload + head,
+                   frame->size - head);
     else if (frame->type == FRAME_ABANDON && frame->size >= head)
         gate_withdraw(s->from.gate, prepare_id(frame->payload));
     else
@@ -213,7 +219,8 @@ static void handle(struct sender *s, const struct frame *frame) {
 /* A legal frame that is longer than our room: nothing that we need is. */
 static void skip_long(struct sender *s, size_t length) {
     if (s->inbox[4] == FRAME_PREPARE)
-        gate_refuse(s->from.gate, prepare_id(s->inbox + FRAME_HEADER_SIZE), "the proposal is longer than 64 KiB");
+        gate_refuse(s->from.gate, prepare_id(s->inbox + FRAME_HEADER_SIZE),
+                    "the proposal is longer than 64 KiB");
     add(&s->frames_unknown, 1);
     s->skip = FRAME_HEADER_SIZE + length - s->inbox_size;
     s->inbox_size = 0;
@@ -233,14 +240,16 @@ static bool parse(struct sender *s) {
     memmove(s->inbox, s->inbox + at, s->inbox_size);
     size_t length = 0;
     for (unsigned i = 0; i < 4; i++) length |= (size_t)s->inbox[i] << 8 * i;
-    if (s->inbox_size >= FRAME_HEADER_SIZE + sizeof(struct prepare_record) && FRAME_HEADER_SIZE + length > sizeof s->inbox)
+    if (s->inbox_size >= FRAME_HEADER_SIZE + sizeof(struct prepare_record) &&
+        FRAME_HEADER_SIZE + length > sizeof s->inbox)
         skip_long(s, length);
     return true;
 }
 
 static void receive(struct sender *s) {
     while (s->sock >= 0) {
-        ssize_t got = recv(s->sock, s->inbox + s->inbox_size, sizeof s->inbox - s->inbox_size, MSG_DONTWAIT);
+        ssize_t got =
+            recv(s->sock, s->inbox + s->inbox_size, sizeof s->inbox - s->inbox_size, MSG_DONTWAIT);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
         if (got <= 0) {
@@ -249,7 +258,8 @@ static void receive(struct sender *s) {
         }
         size_t skipped = s->skip < (size_t)got ? s->skip : (size_t)got;
         s->skip -= skipped;
-        memmove(s->inbox + s->inbox_size, s->inbox + s->inbox_size + skipped, (size_t)got - skipped);
+        memmove(s->inbox + s->inbox_size, s->inbox + s->inbox_size + skipped,
+                (size_t)got - skipped);
         s->inbox_size += (size_t)got - skipped;
         if (!parse(s)) {
             add(&s->frames_bad, 1);
@@ -262,9 +272,11 @@ static void receive(struct sender *s) {
 
 static void wait_for_work(struct sender *s, uint64_t until_ns) {
     uint64_t now = clock_now_ns(), ns = until_ns > now ? until_ns - now : 0;
-    struct timespec timeout = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
-    struct pollfd fds[2] = {{.fd = s->wake, .events = POLLIN},
-                            {.fd = s->sock, .events = (short)(POLLIN | (s->is_blocked ? POLLOUT : 0))}};
+    struct timespec timeout = {.tv_sec = (time_t)(ns / 1000000000u),
+                               .tv_nsec = (long)(ns % 1000000000u)};
+    struct pollfd fds[2] = {
+        {.fd = s->wake, .events = POLLIN},
+        {.fd = s->sock, .events = (short)(POLLIN | (s->is_blocked ? POLLOUT : 0))}};
     ppoll(fds, 2, &timeout, NULL);
     eventfd_t count;
     if (fds[0].revents) eventfd_read(s->wake, &count);
@@ -313,8 +325,8 @@ static void *run(void *arg) {
     return NULL;
 }
 
-/* The job's signals go to the job's threads. A small stack may be too small for the thread-local data of what the job has
- * loaded. */
+/* The job's signals go to the job's threads. A small stack may be too small for the thread-local
+ * data of what the job has loaded. */
 static int start_thread(struct sender *s) {
     pthread_attr_t attr;
     sigset_t all, old;
@@ -329,7 +341,8 @@ static int start_thread(struct sender *s) {
     return failed;
 }
 
-int sender_start(struct sender *s, const struct sender_sources *from, const char *path, const void *hello, size_t size) {
+int sender_start(struct sender *s, const struct sender_sources *from, const char *path,
+                 const void *hello, size_t size) {
     if (strlen(path) >= sizeof s->address.sun_path) return ENAMETOOLONG;
     if (size > sizeof s->hello) return EMSGSIZE;
     s->from = *from;

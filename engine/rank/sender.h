@@ -1,7 +1,9 @@
-/* The one thread of ours in a training process. It never takes the interpreter's lock, never blocks on the socket, takes no
- * signals. It connects to the engine again and again, says hello, sends the kept states, then events, steps and a beat every
- * 100 ms, and hands what the engine asks to the gate. With nobody listening, or nobody reading, the oldest is dropped and
- * counted, so that an engine that comes later gets the newest.
+/* The one thread of ours in a training process. It never takes the interpreter's lock, never blocks
+ * on the socket, takes no signals. It connects to the engine again and again, says hello, sends the
+ * kept states, then events, steps and a beat every 100 ms, and hands what the engine asks to the
+ * gate. With nobody listening, or nobody reading, the oldest is dropped and counted, so that an
+ * engine that comes later gets the newest.
+ *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_RANK_SENDER_H
 #define INDUCTOP_RANK_SENDER_H
@@ -37,8 +39,8 @@ struct sender {
     struct sender_sources from;
     pthread_t thread;
     _Atomic bool is_running; /* the thread was started in this process and not joined */
-    int wake;                /* eventfd, 0: none yet; kept over a stop, since other threads may be writing to it */
-    int sock;                /* -1: not connected; the thread's own */
+    int wake; /* eventfd, 0: none yet; kept over a stop, since other threads may be writing to it */
+    int sock; /* -1: not connected; the thread's own */
     struct sockaddr_un address;
     uint8_t hello[SENDER_HELLO_ROOM];
     size_t hello_size;
@@ -47,18 +49,22 @@ struct sender {
     uint64_t next_try_ns, next_beat_ns, retry_ns;
     uint32_t chance;
     bool is_blocked, beat_is_due, hello_is_due, unsent_is_due;
-    size_t greeted; /* states sent since the hello */
-    struct outbox front, back, *current; /* front: hello, states, votes, beats; back: events and steps */
+    size_t greeted;      /* states sent since the hello */
+    struct outbox front; /* hello, states, votes, beats */
+    struct outbox back;  /* events and steps */
+    struct outbox *current;
     struct step_record batch[SENDER_BATCH];
     uint8_t inbox[SENDER_INBOX_ROOM];
     size_t inbox_size, skip; /* skip: rest of a frame that was too long for us */
 
-    _Atomic uint64_t sent_frames, sent_steps, sent_bytes, beats, connects, votes, frames_unknown, frames_bad;
+    _Atomic uint64_t sent_frames, sent_steps, sent_bytes, beats, connects, votes, frames_unknown,
+        frames_bad;
     _Atomic bool is_connected;
 };
 
 /* Starts the thread. 0, or an errno; ENAMETOOLONG for the path, EMSGSIZE for the hello. */
-int sender_start(struct sender *sender, const struct sender_sources *from, const char *path, const void *hello, size_t size);
+int sender_start(struct sender *sender, const struct sender_sources *from, const char *path,
+                 const void *hello, size_t size);
 
 /* There is something to send now. Any thread; does nothing when the sender is not running. */
 void sender_kick(struct sender *sender);

@@ -7,11 +7,13 @@
 
 static struct state_entry *find(struct states *states, const char *kind, int64_t key) {
     for (uint32_t i = 0; i < states->count; i++)
-        if (states->entry[i].key == key && strcmp(states->entry[i].kind, kind) == 0) return &states->entry[i];
+        if (states->entry[i].key == key && strcmp(states->entry[i].kind, kind) == 0)
+            return &states->entry[i];
     return NULL;
 }
 
-/* Entries lie in the arena in the order of no particular thing, so the lowest that is left is moved down each time. */
+/* Entries lie in the arena in the order of no particular thing, so the lowest that is left is moved
+ * down each time. */
 static void compact(struct states *states) {
     uint32_t used = 0, from = 0;
     for (uint32_t moved = 0; moved < states->count; moved++) {
@@ -43,7 +45,8 @@ static bool make_room(struct states *states, struct state_entry *entry, size_t s
     return true;
 }
 
-static bool put(struct states *states, const char *kind, int64_t key, const void *bytes, size_t size, uint64_t queued) {
+static bool put(struct states *states, const char *kind, int64_t key, const void *bytes,
+                size_t size, uint64_t queued) {
     struct state_entry *entry = find(states, kind, key);
     if (!entry) {
         if (states->count == STATES_MAX) return false;
@@ -56,7 +59,8 @@ static bool put(struct states *states, const char *kind, int64_t key, const void
         /* What it said before is out of date: better nothing than a lie. */
         *entry = states->entry[--states->count];
         entry->is_unsent = true;
-        atomic_store(&states->has_unsent, true); /* whoever walks the table by index may have missed it now */
+        atomic_store(&states->has_unsent,
+                     true); /* whoever walks the table by index may have missed it now */
         return false;
     }
     memcpy(states->arena + entry->offset, bytes, size);
@@ -67,8 +71,10 @@ static bool put(struct states *states, const char *kind, int64_t key, const void
     return true;
 }
 
-bool states_put(struct states *states, const char *kind, int64_t key, const void *bytes, size_t size, uint64_t queued) {
-    if (strnlen(kind, STATE_KIND_ROOM) == STATE_KIND_ROOM || size == 0 || size > STATES_ROOM) return false;
+bool states_put(struct states *states, const char *kind, int64_t key, const void *bytes,
+                size_t size, uint64_t queued) {
+    if (strnlen(kind, STATE_KIND_ROOM) == STATE_KIND_ROOM || size == 0 || size > STATES_ROOM)
+        return false;
     pthread_mutex_lock(&states->lock);
     bool kept = put(states, kind, key, bytes, size, queued);
     pthread_mutex_unlock(&states->lock);
@@ -82,17 +88,20 @@ size_t states_count(struct states *states) {
     return count;
 }
 
-static long copy(struct states *states, const struct state_entry *entry, uint8_t *ret_bytes, size_t room) {
+static long copy(struct states *states, const struct state_entry *entry, uint8_t *ret_bytes,
+                 size_t room) {
     if (entry->size > room) return -1;
     memcpy(ret_bytes, states->arena + entry->offset, entry->size);
     return entry->size;
 }
 
-long states_copy_for_hello(struct states *states, size_t index, uint64_t position, uint8_t *ret_bytes, size_t room) {
+long states_copy_for_hello(struct states *states, size_t index, uint64_t position,
+                           uint8_t *ret_bytes, size_t room) {
     long size = 0;
     pthread_mutex_lock(&states->lock);
     struct state_entry *entry = &states->entry[index];
-    if (index < states->count && !entry->is_unsent && entry->queued <= position) size = copy(states, entry, ret_bytes, room);
+    if (index < states->count && !entry->is_unsent && entry->queued <= position)
+        size = copy(states, entry, ret_bytes, room);
     pthread_mutex_unlock(&states->lock);
     return size;
 }

@@ -22,23 +22,28 @@ static void ATTR_PRINTF(2, 3) put(struct text *text, const char *format, ...) {
     va_start(args, format);
     int size = vsnprintf(text->at + text->size, text->room - text->size, format, args);
     va_end(args);
-    if (size < 0 || (size_t)size >= text->room - text->size) text->is_cut = true;
-    else text->size += (size_t)size;
+    if (size < 0 || (size_t)size >= text->room - text->size)
+        text->is_cut = true;
+    else
+        text->size += (size_t)size;
 }
 
 static void put_string(struct text *text, const char *string) {
     put(text, "\"");
     for (; *string; string++) {
-        if (*string == '"' || *string == '\\') put(text, "\\%c", *string);
-        else put(text, "%c", *string);
+        if (*string == '"' || *string == '\\')
+            put(text, "\\%c", *string);
+        else
+            put(text, "%c", *string);
     }
     put(text, "\"");
 }
 
 static void put_field(struct text *text, const struct kind_field *field) {
     static const char *const types[] = {
-        [FIELD_STRING] = "string", [FIELD_INT] = "int",       [FIELD_NUMBER] = "number", [FIELD_BOOL] = "bool",
-        [FIELD_OBJECT] = "object", [FIELD_ARRAY] = "array", [FIELD_CHOICE] = "choice",
+        [FIELD_STRING] = "string", [FIELD_INT] = "int",       [FIELD_NUMBER] = "number",
+        [FIELD_BOOL] = "bool",     [FIELD_OBJECT] = "object", [FIELD_ARRAY] = "array",
+        [FIELD_CHOICE] = "choice",
     };
     put_string(text, field->name);
     put(text, ":{\"type\":\"%s\",\"unit\":", types[field->type]);
@@ -74,15 +79,17 @@ size_t tables_print(char *ret_text, size_t room) {
         put_string(&text, step_why_name(bit));
         put(&text, ":%u", 1u << bit);
     }
-    put(&text, "},\"valid\":{\"data\":%d,\"forward\":%d,\"backward\":%d,\"optimizer\":%d,\"ops\":%d},\"frames\":{",
+    put(&text,
+        "},\"valid\":{\"data\":%d,\"forward\":%d,\"backward\":%d,\"optimizer\":%d,\"ops\":%d},"
+        "\"frames\":{",
         STEP_HAS_DATA, STEP_HAS_FORWARD, STEP_HAS_BACKWARD, STEP_HAS_OPTIMIZER, STEP_HAS_OPS);
     bool is_first = true;
-#define FRAME(symbol, id, help)                      \
-    put(&text, "%s\"" #symbol "\":%d", is_first ? "" : ",", id); \
+#define FRAME(symbol, id, help)                                                                    \
+    put(&text, "%s\"" #symbol "\":%d", is_first ? "" : ",", id);                                   \
     is_first = false;
 #include "engine/wire/frames.def"
 #undef FRAME
-    put(&text, "},\"event_max\":%d,\"sizes\":{\"step\":%zu,\"beat\":%zu}}", EVENT_MAX, sizeof(struct step_record),
-        sizeof(struct beat_record));
+    put(&text, "},\"event_max\":%d,\"sizes\":{\"step\":%zu,\"beat\":%zu}}", EVENT_MAX,
+        sizeof(struct step_record), sizeof(struct beat_record));
     return text.is_cut ? 0 : text.size;
 }

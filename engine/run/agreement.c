@@ -35,11 +35,16 @@ static void point(const struct agreement *a, const char *where) {
 
 /* ---- the end */
 
-/* `detail` may be NULL. The decision stands in the page by now, if there is one; the frames only let ranks forget sooner what they have prepared. */
-static void ATTR_PRINTF(4, 5) finish(struct agreement *a, enum agreement_result result, uint32_t slot, const char *detail, ...) {
+/* `detail` may be NULL. The decision stands in the page by now, if there is one; the frames only
+ * let ranks forget sooner what they have prepared. */
+static void ATTR_PRINTF(4, 5) finish(struct agreement *a, enum agreement_result result,
+                                     uint32_t slot, const char *detail, ...) {
+    if (a->result != AGREEMENT_VOTING)
+        return; /* a lost connection may have been told of while we were sending */
     a->result = result;
     a->slot = slot;
-    int used = snprintf(a->reason, sizeof a->reason, detail ? "%s: " : "%s", agreement_text(result));
+    int used =
+        snprintf(a->reason, sizeof a->reason, detail ? "%s: " : "%s", agreement_text(result));
     va_list args;
     va_start(args, detail);
     if (detail) vsnprintf(a->reason + used, sizeof a->reason - (size_t)used, detail, args);
@@ -56,8 +61,10 @@ static uint32_t rank_at(const struct agreement *a, uint32_t slot) {
 
 /* ---- asking */
 
-/* A seat whose process is gone is freed; one whose process lives and is not connected stops the proposal. */
-static bool write_roster(struct agreement *a, const struct agreement_member *members, size_t count) {
+/* A seat whose process is gone is freed; one whose process lives and is not connected stops the
+ * proposal. */
+static bool write_roster(struct agreement *a, const struct agreement_member *members,
+                         size_t count) {
     uint32_t gen[PAGE_SLOTS] = {0}; /* 0 is nobody's */
     for (size_t i = 0; i < count; i++)
         if (members[i].slot < PAGE_SLOTS) gen[members[i].slot] = members[i].gen;
@@ -68,8 +75,8 @@ static bool write_roster(struct agreement *a, const struct agreement_member *mem
         if (gen[i] == page_seat_gen(seat)) {
             a->seat[i] = seat;
             a->asked++;
-        } else if (page_is_alive(pid) ||
-                   !atomic_compare_exchange_strong(&a->group->slot[i].seat, &seat, seat >> 32 << 32)) {
+        } else if (page_is_alive(pid) || !atomic_compare_exchange_strong(&a->group->slot[i].seat,
+                                                                         &seat, seat >> 32 << 32)) {
             finish(a, AGREEMENT_NOT_ALL, i, "rank %u, process %u", rank_at(a, i), pid);
             return false;
         }
@@ -89,7 +96,8 @@ static bool are_together(struct agreement *a) {
         if (step > high) high = step;
     }
     if (high - low <= AGREEMENT_APART_MAX) return true;
-    finish(a, AGREEMENT_APART, 0, "one is at step %llu, another at %llu", (unsigned long long)low, (unsigned long long)high);
+    finish(a, AGREEMENT_APART, 0, "one is at step %llu, another at %llu", (unsigned long long)low,
+           (unsigned long long)high);
     return false;
 }
 
@@ -98,19 +106,22 @@ static void ask(struct agreement *a, const struct agreement_question *question) 
     CLEANUP(cleanup_free) uint8_t *bytes = mem_new(size);
     const struct prepare_record record = {.id = a->id};
     memcpy(bytes, &record, sizeof record);
-    if (question->payload_size) memcpy(bytes + sizeof record, question->payload, question->payload_size);
+    if (question->payload_size)
+        memcpy(bytes + sizeof record, question->payload, question->payload_size);
     for (uint32_t i = 0; i < PAGE_SLOTS; i++) {
         if (!a->seat[i]) continue;
-        if (!question->send(question->ctx, i, FRAME_PREPARE, bytes, size)) {
+        if (!question->send(question->ctx, i, FRAME_PREPARE, bytes, size))
             finish(a, AGREEMENT_NOT_ALL, i, "rank %u cannot be reached", rank_at(a, i));
-            return;
-        }
+        if (a->result != AGREEMENT_VOTING) return;
         point(a, "asked");
     }
 }
 
-enum agreement_result agreement_begin(struct agreement *a, const struct agreement_question *question) {
-    *a = (struct agreement){.result = AGREEMENT_VOTING, .question = *question, .group = &question->page->group[question->group]};
+enum agreement_result agreement_begin(struct agreement *a,
+                                      const struct agreement_question *question) {
+    *a = (struct agreement){.result = AGREEMENT_VOTING,
+                            .question = *question,
+                            .group = &question->page->group[question->group]};
     a->question.members = NULL; /* lent for this call only, as is the payload */
     a->question.payload = NULL;
     if (!a->question.ahead) a->question.ahead = AGREEMENT_AHEAD;
@@ -120,8 +131,10 @@ enum agreement_result agreement_begin(struct agreement *a, const struct agreemen
     if (page_low(a->before) == PAGE_OPEN) a->before = page_abort(a->group, page_id(a->before));
     if (!write_roster(a, question->members, question->count) || !are_together(a)) return a->result;
     a->id = page_has_rule("ids") ? page_new_id(question->page) : page_id(a->before) + 1;
-    if (a->id) ask(a, question);
-    else finish(a, AGREEMENT_NO_ID, 0, NULL);
+    if (a->id)
+        ask(a, question);
+    else
+        finish(a, AGREEMENT_NO_ID, 0, NULL);
     return a->result;
 }
 
@@ -145,7 +158,8 @@ static bool swap_open(struct agreement *a) {
     return false;
 }
 
-/* Those who come are seen first and then look at the word; we have opened it first and look for them now. */
+/* Those who come are seen first and then look at the word; we have opened it first and look for
+ * them now. */
 static int find_newcomer(const struct agreement *a) {
     for (uint32_t i = 0; i < PAGE_SLOTS && page_has_rule("join"); i++) {
         uint64_t seat = atomic_load(&a->group->slot[i].seat);
@@ -191,7 +205,8 @@ static void decide(struct agreement *a) {
         return;
     }
     point(a, "deciding");
-    page_word commit = page_pack(step, a->id, PAGE_COMMITTED), open = page_pack(0, a->id, PAGE_OPEN);
+    page_word commit = page_pack(step, a->id, PAGE_COMMITTED),
+              open = page_pack(0, a->id, PAGE_OPEN);
     if (!atomic_compare_exchange_strong(&a->group->word, &open, commit)) {
         finish(a, AGREEMENT_RANK_ABORTED, 0, NULL);
         return;
@@ -205,14 +220,16 @@ static void decide(struct agreement *a) {
 /* ---- what comes in */
 
 static bool is_asked(const struct agreement *a, uint32_t slot, uint32_t gen) {
-    return a->result == AGREEMENT_VOTING && slot < PAGE_SLOTS && a->seat[slot] && page_seat_gen(a->seat[slot]) == gen;
+    return a->result == AGREEMENT_VOTING && slot < PAGE_SLOTS && a->seat[slot] &&
+           page_seat_gen(a->seat[slot]) == gen;
 }
 
-enum agreement_result agreement_vote(struct agreement *a, uint32_t slot, uint32_t gen, uint32_t id, bool is_ready,
-                                     const char *reason) {
+enum agreement_result agreement_vote(struct agreement *a, uint32_t slot, uint32_t gen, uint32_t id,
+                                     bool is_ready, const char *reason) {
     if (!is_asked(a, slot, gen) || id != a->id || a->has_voted[slot]) return a->result;
     if (!is_ready) {
-        finish(a, AGREEMENT_REFUSED, slot, "rank %u: %s", rank_at(a, slot), reason ? reason : "no reason given");
+        finish(a, AGREEMENT_REFUSED, slot, "rank %u: %s", rank_at(a, slot),
+               reason ? reason : "no reason given");
         return a->result;
     }
     a->has_voted[slot] = true;
@@ -221,7 +238,8 @@ enum agreement_result agreement_vote(struct agreement *a, uint32_t slot, uint32_
 }
 
 enum agreement_result agreement_lost(struct agreement *a, uint32_t slot, uint32_t gen) {
-    if (is_asked(a, slot, gen)) finish(a, AGREEMENT_NOT_ALL, slot, "lost rank %u", rank_at(a, slot));
+    if (is_asked(a, slot, gen))
+        finish(a, AGREEMENT_NOT_ALL, slot, "lost rank %u", rank_at(a, slot));
     return a->result;
 }
 

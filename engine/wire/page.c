@@ -25,8 +25,10 @@
 #define HASH_TAKEOVER UINT64_C(1)
 #define TAKEOVER_WAIT_NS UINT64_C(500000000)
 
-static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "words are shared between processes, so they must be lock-free");
-static_assert(ATOMIC_INT_LOCK_FREE == 2, "words are shared between processes, so they must be lock-free");
+static_assert(ATOMIC_LLONG_LOCK_FREE == 2,
+              "words are shared between processes, so they must be lock-free");
+static_assert(ATOMIC_INT_LOCK_FREE == 2,
+              "words are shared between processes, so they must be lock-free");
 
 #ifdef PAGE_RULES_REMOVABLE
 void (*page_pause)(void);
@@ -39,8 +41,8 @@ bool page_has_rule(const char *rule) {
 
 /* ---- the file */
 
-/* Nobody ever sees half a page: it is complete before it has its name. Allocated, since a hole on a full disk would be a
- * SIGBUS in the job. */
+/* Nobody ever sees half a page: it is complete before it has its name. Allocated, since a hole on a
+ * full disk would be a SIGBUS in the job. */
 static int make_file(const char *path, struct err *err) {
     char other[PATH_MAX];
     if (snprintf(other, sizeof other, "%s.%d", path, (int)getpid()) >= (int)sizeof other)
@@ -51,7 +53,8 @@ static int make_file(const char *path, struct err *err) {
     if (getrandom(&head.nonce, sizeof head.nonce, 0) != sizeof head.nonce)
         return err_set_errno(err, errno, "could not make decision page '%s'", path);
     unlink(other);
-    CLEANUP(cleanup_close) int fd = open(other, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    CLEANUP(cleanup_close)
+    int fd = open(other, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) return err_set_errno(err, errno, "could not make decision page '%s'", path);
     int failed = posix_fallocate(fd, 0, sizeof(struct page));
     if (!failed && pwrite(fd, &head, sizeof head, 0) != sizeof head) failed = errno;
@@ -72,11 +75,13 @@ int page_open(const char *path, struct page **ret_page, struct err *err) {
         fd = open_file(path);
     }
     struct stat st;
-    if (fd < 0 || fstat(fd, &st) < 0) return err_set_errno(err, errno, "could not open decision page '%s'", path);
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return err_set_errno(err, errno, "could not open decision page '%s'", path);
     if (!S_ISREG(st.st_mode) || st.st_size != (off_t)sizeof(struct page))
         return err_set(err, ERR_INVALID, "file '%s' is no decision page of this version", path);
     struct page *page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (page == MAP_FAILED) return err_set_errno(err, errno, "could not map decision page '%s'", path);
+    if (page == MAP_FAILED)
+        return err_set_errno(err, errno, "could not map decision page '%s'", path);
     if (page->magic != PAGE_MAGIC) {
         page_close(page);
         return err_set(err, ERR_INVALID, "file '%s' is no decision page of this version", path);
@@ -112,7 +117,8 @@ bool page_is_alive(uint32_t pid) {
 static void write_key(struct page_group *group, const char *key) {
     uint64_t words[PAGE_KEY_ROOM / 8] = {0};
     memcpy(words, key, strnlen(key, PAGE_KEY_ROOM - 1));
-    for (size_t i = 0; i < ARRAY_SIZE(words); i++) atomic_store_explicit(&group->key[i], words[i], memory_order_relaxed);
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        atomic_store_explicit(&group->key[i], words[i], memory_order_relaxed);
     atomic_store(&group->named, 1);
 }
 
@@ -134,12 +140,15 @@ int page_find_group(const struct page *page, const char *key) {
     return find_hash(page, hash_key(key));
 }
 
-/* A group was free and never is again, so all who look for one key try the same groups in the same order. */
+/* A group was free and never is again, so all who look for one key try the same groups in the same
+ * order. */
 static int find_or_claim(struct page *page, uint64_t hash) {
     int found = find_hash(page, hash);
-    for (unsigned i = 0, at = hash % PAGE_GROUPS; found < 0 && i < PAGE_GROUPS; i++, at = (at + 1) % PAGE_GROUPS) {
+    for (unsigned i = 0, at = hash % PAGE_GROUPS; found < 0 && i < PAGE_GROUPS;
+         i++, at = (at + 1) % PAGE_GROUPS) {
         uint64_t seen = HASH_FREE;
-        if (atomic_compare_exchange_strong(&page->group[at].hash, &seen, hash) || seen == hash) found = (int)at;
+        if (atomic_compare_exchange_strong(&page->group[at].hash, &seen, hash) || seen == hash)
+            found = (int)at;
     }
     return found;
 }
@@ -158,14 +167,17 @@ static bool is_deserted(const struct page_group *group) {
 /* The word first: whoever comes to this group now must not obey what was decided for others. */
 static void empty_group(struct page_group *group) {
     page_word word = atomic_load(&group->word);
-    while (!atomic_compare_exchange_weak(&group->word, &word, page_pack(0, page_id(word), PAGE_ABORTED))) {}
+    while (!atomic_compare_exchange_weak(&group->word, &word,
+                                         page_pack(0, page_id(word), PAGE_ABORTED))) {
+    }
     page_wake(group);
     atomic_store(&group->last, 0);
     atomic_store(&group->named, 0);
     for (unsigned i = 0; i < PAGE_SLOTS; i++) {
         struct page_slot *slot = &group->slot[i];
         uint64_t seat = atomic_load(&slot->seat);
-        if (page_seat_pid(seat) && page_is_alive(page_seat_pid(seat))) continue; /* sat down by mistake, is leaving */
+        if (page_seat_pid(seat) && page_is_alive(page_seat_pid(seat)))
+            continue; /* sat down by mistake, is leaving */
         atomic_store(&slot->look, PAGE_REST);
         atomic_store(&slot->step, 0);
         atomic_store(&slot->voted, 0);
@@ -187,7 +199,8 @@ static bool take_keeper(struct page *page) {
     return false;
 }
 
-/* Whoever sits down looks at the hash behind it, we change the hash and then look for the seated: one of us sees the other. */
+/* Whoever sits down looks at the hash behind it, we change the hash and then look for the seated:
+ * one of us sees the other. */
 static int take_over(struct page *page, uint64_t hash) {
     if (!take_keeper(page)) return -1;
     int found = find_hash(page, hash);
@@ -210,14 +223,17 @@ static int take_over(struct page *page, uint64_t hash) {
 
 /* ---- seats */
 
-static int sit_down(struct page_slot *slot, uint32_t rank, const char *key, uint32_t *ret_gen, struct err *err) {
+static int sit_down(struct page_slot *slot, uint32_t rank, const char *key, uint32_t *ret_gen,
+                    struct err *err) {
     const uint32_t self = (uint32_t)getpid();
     uint64_t seat = atomic_load(&slot->seat);
     for (;;) {
         uint32_t pid = page_seat_pid(seat), gen = page_seat_gen(seat) + 1;
         if (pid && pid != self && page_is_alive(pid))
-            return err_set(err, ERR_BUSY, "rank %u of group '%s' is taken by process %u", rank, key, pid);
-        if (!atomic_compare_exchange_strong(&slot->seat, &seat, (uint64_t)gen << 32 | self)) continue;
+            return err_set(err, ERR_BUSY, "rank %u of group '%s' is taken by process %u", rank, key,
+                           pid);
+        if (!atomic_compare_exchange_strong(&slot->seat, &seat, (uint64_t)gen << 32 | self))
+            continue;
         *ret_gen = gen;
         return 0;
     }
@@ -229,8 +245,8 @@ void page_leave_seat(struct page *page, const struct page_seat *seat) {
     atomic_compare_exchange_strong(&slot->seat, &mine, (uint64_t)seat->gen << 32);
 }
 
-int page_take_seat(struct page *page, const char *key, uint32_t rank, uint32_t world, struct page_seat *ret_seat,
-                   struct err *err) {
+int page_take_seat(struct page *page, const char *key, uint32_t rank, uint32_t world,
+                   struct page_seat *ret_seat, struct err *err) {
     const uint64_t hash = hash_key(key);
     for (int attempt = 0; attempt < 8; attempt++) {
         int found = find_or_claim(page, hash);
@@ -264,8 +280,10 @@ void page_wake(struct page_group *group) {
 }
 
 int page_wait(struct page_group *group, page_word seen, uint64_t deadline_ns) {
-    struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000u), .tv_nsec = (long)(deadline_ns % 1000000000u)};
-    long rc = syscall(SYS_futex, low_half(group), FUTEX_WAIT_BITSET, (uint32_t)seen, &until, NULL, FUTEX_BITSET_MATCH_ANY);
+    struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000u),
+                             .tv_nsec = (long)(deadline_ns % 1000000000u)};
+    long rc = syscall(SYS_futex, low_half(group), FUTEX_WAIT_BITSET, (uint32_t)seen, &until, NULL,
+                      FUTEX_BITSET_MATCH_ANY);
     return rc == 0 || errno == EAGAIN ? 0 : errno;
 }
 
@@ -292,7 +310,8 @@ uint64_t page_arm(struct page_group *group, struct page_slot *slot, uint32_t id,
     while (page_has_rule("recheck")) {
         uint64_t step = atomic_load(&slot->step);
         if (step < page_step(gate)) break;
-        /* The rank may have passed it unseen: raise it. When that fails, the rank met the gate and gave the proposal up. */
+        /* The rank may have passed it unseen: raise it. When that fails, the rank met the gate and
+         * gave the proposal up. */
         page_word higher = page_pack(step + ahead, id, LOOK_GATE);
         if (!atomic_compare_exchange_strong(&slot->look, &gate, higher)) return 0;
         gate = higher;

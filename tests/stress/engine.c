@@ -1,5 +1,7 @@
-/* The engine of the stress test: the product's agreement behind a small socket server. It dies and stops at every point of an
- * agreement, and sometimes leaves a ghost: a copy that was replaced without knowing it and goes on deciding.
+/* The engine of the stress test: the product's agreement behind a small socket server. It dies and
+ * stops at every point of an agreement, and sometimes leaves a ghost: a copy that was replaced
+ * without knowing it and goes on deciding.
+ *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,14 +39,15 @@ static uint64_t asked_ns;
 
 static void log_result(void) {
     if (agreement.id)
-        dprintf(log_fd, "P %u %d %lu %lu\n", agreement.id, (int)agreement.result, agreement.step, clock_now_ns() - asked_ns);
+        dprintf(log_fd, "P %u %d %lu %lu\n", agreement.id, (int)agreement.result, agreement.step,
+                clock_now_ns() - asked_ns);
 }
 
 static void count_result(void) {
     struct sim *sim = stress.sim;
     enum agreement_result result = agreement.result;
-    bool opened = result == AGREEMENT_DONE || result == AGREEMENT_JOINED || result == AGREEMENT_STALE ||
-                  result == AGREEMENT_RANK_ABORTED;
+    bool opened = result == AGREEMENT_DONE || result == AGREEMENT_JOINED ||
+                  result == AGREEMENT_STALE || result == AGREEMENT_RANK_ABORTED;
     atomic_fetch_add(&sim->result[result], 1);
     if (agreement.id) atomic_fetch_add(&sim->proposals, 1);
     if (opened) atomic_fetch_add(&sim->opened, 1);
@@ -68,7 +71,8 @@ static bool send_to(void *ctx, uint32_t slot, uint8_t type, const void *bytes, s
     memcpy(frame + FRAME_HEADER_SIZE, bytes, size);
     for (int i = 0; i < peers; i++)
         if (peer[i]->is_known && peer[i]->hello.slot == slot)
-            return send(peer[i]->fd, frame, FRAME_HEADER_SIZE + size, MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
+            return send(peer[i]->fd, frame, FRAME_HEADER_SIZE + size, MSG_NOSIGNAL | MSG_DONTWAIT) >
+                   0;
     return false;
 }
 
@@ -79,19 +83,22 @@ static void handle(struct peer *from, const struct frame *frame) {
         from->is_known = from->hello.nonce == stress.page->nonce;
     } else if (frame->type == FRAME_VOTE && from->is_known) {
         memcpy(&vote, frame->payload, sizeof vote);
-        agreement_vote(&agreement, from->hello.slot, from->hello.gen, vote.id, vote.ready, "by chance");
+        agreement_vote(&agreement, from->hello.slot, from->hello.gen, vote.id, vote.ready,
+                       "by chance");
     }
 }
 
 /* False: this connection is over. */
 static bool read_peer(struct peer *from) {
-    ssize_t got = recv(from->fd, from->bytes + from->size, sizeof from->bytes - from->size, MSG_DONTWAIT);
+    ssize_t got =
+        recv(from->fd, from->bytes + from->size, sizeof from->bytes - from->size, MSG_DONTWAIT);
     if (got < 0 && errno == EAGAIN) return true;
     if (got <= 0) return false;
     from->size += (size_t)got;
     struct frame frame;
     size_t at = 0;
-    for (long size; (size = frame_parse(from->bytes + at, from->size - at, &frame)) > 0; at += (size_t)size)
+    for (long size; (size = frame_parse(from->bytes + at, from->size - at, &frame)) > 0;
+         at += (size_t)size)
         handle(from, &frame);
     from->size -= at;
     memmove(from->bytes, from->bytes + at, from->size);
@@ -125,8 +132,9 @@ static void serve(int ms) {
 static void become_ghost(void) {
     atomic_fetch_add(&stress.sim->ghosts, 1);
     atomic_fetch_add(&stress.sim->ghosts_made, 1);
-    if (fork() != 0) raise(SIGKILL); /* the next engine finds the sockets closed and the lock free */
-    peers = 0;                       /* not freed: we are called from within one */
+    if (fork() != 0)
+        raise(SIGKILL); /* the next engine finds the sockets closed and the lock free */
+    peers = 0;          /* not freed: we are called from within one */
     for (int fd = 3; fd < 256; fd++) /* the sockets and the lock */
         if (fd != log_fd) close(fd);
     chance_init((uint64_t)getpid());
@@ -168,7 +176,9 @@ static void open_socket(void) {
     snprintf(address.sun_path, sizeof address.sun_path, "%s", stress.socket_path);
     listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     unlink(stress.socket_path);
-    if (bind(listener, (struct sockaddr *)&address, sizeof address) < 0 || listen(listener, PEERS_MAX) < 0) _exit(5);
+    if (bind(listener, (struct sockaddr *)&address, sizeof address) < 0 ||
+        listen(listener, PEERS_MAX) < 0)
+        _exit(5);
 }
 
 static void propose(uint32_t group) {
@@ -176,7 +186,8 @@ static void propose(uint32_t group) {
     size_t count = 0;
     for (int i = 0; i < peers; i++)
         if (peer[i]->is_known && peer[i]->hello.group == group)
-            members[count++] = (struct agreement_member){.slot = peer[i]->hello.slot, .gen = peer[i]->hello.gen};
+            members[count++] =
+                (struct agreement_member){.slot = peer[i]->hello.slot, .gen = peer[i]->hello.gen};
     asked_ns = clock_now_ns();
     const struct agreement_question question = {
         .page = stress.page,
@@ -191,7 +202,9 @@ static void propose(uint32_t group) {
         .point = trouble,
     };
     agreement_begin(&agreement, &question);
-    while (agreement_turn(&agreement, clock_now_ns()) == AGREEMENT_VOTING && !atomic_load(&stress.sim->stop)) serve(1);
+    while (agreement_turn(&agreement, clock_now_ns()) == AGREEMENT_VOTING &&
+           !atomic_load(&stress.sim->stop))
+        serve(1);
     count_result();
     if (is_ghost()) {
         atomic_fetch_sub(&stress.sim->ghosts, 1);

@@ -1,4 +1,6 @@
-/* A rank of the stress test: the gate and the sender of the product, around a training loop that only takes time.
+/* A rank of the stress test: the gate and the sender of the product, around a training loop that
+ * only takes time.
+ *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <signal.h>
 #include <stdio.h>
@@ -35,7 +37,8 @@ static uint64_t first_step(void *ctx) {
     return low;
 }
 
-static bool prepare(void *ctx, uint32_t id, const uint8_t *payload, size_t size, char ret_reason[GATE_REASON_ROOM]) {
+static bool prepare(void *ctx, uint32_t id, const uint8_t *payload, size_t size,
+                    char ret_reason[GATE_REASON_ROOM]) {
     (void)ctx, (void)payload, (void)size;
     dprintf(log_fd, "V %u %lu\n", id, clock_now_ns());
     if (chance(0.2)) nap_us(chance_unit() * 2000);
@@ -99,12 +102,14 @@ static void start_sender(void) {
 static void take_time(double speed_us, uint64_t step) {
     struct sim *sim = stress.sim;
     double us = speed_us * (0.5 + chance_unit());
-    if (chance(0.003)) us += chance_unit() * 15000; /* evaluation, a checkpoint, garbage collection */
+    if (chance(0.003))
+        us += chance_unit() * 15000; /* evaluation, a checkpoint, garbage collection */
     if (us > 60) nap_us(us - 55);
     for (;;) {
         uint64_t low = UINT64_MAX;
         for (int i = 0; i < stress.ranks; i++)
-            if (atomic_load(&sim->live[i]) && atomic_load(&sim->done[i]) < low) low = atomic_load(&sim->done[i]);
+            if (atomic_load(&sim->live[i]) && atomic_load(&sim->done[i]) < low)
+                low = atomic_load(&sim->done[i]);
         if (step <= low + (uint64_t)stress.window || atomic_load(&sim->stop)) return;
         nap_us(30);
     }

@@ -2,7 +2,9 @@
  *
  *     stress [-d DIR] [-n RANKS] [-w WINDOW] [-s SEED] [-t SECONDS] [-q] [PROPOSALS]
  *
- * Runs until that many proposals were opened on the page. Exit 1: the ranks hung. DIR keeps the logs for verify.py.
+ * Runs until that many proposals were opened on the page. Exit 1: the ranks hung. DIR keeps the
+ * logs for verify.py.
+ *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "tests/stress/stress.h"
 
@@ -49,7 +51,9 @@ bool chance(double probability) {
 }
 
 void nap_us(double us) {
-    nanosleep(&(struct timespec){.tv_sec = (time_t)(us / 1e6), .tv_nsec = (long)(us * 1e3) % 1000000000}, NULL);
+    nanosleep(
+        &(struct timespec){.tv_sec = (time_t)(us / 1e6), .tv_nsec = (long)(us * 1e3) % 1000000000},
+        NULL);
 }
 
 int open_log(const char *format, ...) {
@@ -72,14 +76,13 @@ struct process {
 
 static struct process process[PAGE_SLOTS + 1];
 static int stop_log;
-static struct {
-    unsigned long stops, kills, exits, engine_stops, engine_kills;
-} done;
+static struct { unsigned long stops, kills, exits, engine_stops, engine_kills; } done;
 
 static uint64_t slowest(void) {
     uint64_t low = UINT64_MAX, high = 0;
     for (int i = 0; i < stress.ranks; i++) {
-        if (atomic_load(&stress.sim->live[i]) && atomic_load(&stress.sim->done[i]) < low) low = atomic_load(&stress.sim->done[i]);
+        if (atomic_load(&stress.sim->live[i]) && atomic_load(&stress.sim->done[i]) < low)
+            low = atomic_load(&stress.sim->done[i]);
         if (atomic_load(&stress.sim->begun[i]) > high) high = atomic_load(&stress.sim->begun[i]);
     }
     return low == UINT64_MAX ? high : low;
@@ -102,7 +105,8 @@ static void start(struct process *p) {
 }
 
 static void log_stop(struct process *p) {
-    if (p->stopped_ns) dprintf(stop_log, "%d %lu %lu\n", (int)p->pid, p->stopped_ns, clock_now_ns());
+    if (p->stopped_ns)
+        dprintf(stop_log, "%d %lu %lu\n", (int)p->pid, p->stopped_ns, clock_now_ns());
     p->stopped_ns = 0;
 }
 
@@ -126,8 +130,8 @@ static void bury(struct process *p, bool wait) {
     log_stop(p);
     if (p->rank >= 0) {
         int log = open_log("rank.%d.%d", p->rank, (int)p->pid);
-        dprintf(log, "X %lu %lu %d %lu\n", atomic_load(&stress.sim->done[p->rank]), atomic_load(&stress.sim->begun[p->rank]),
-                status, clock_now_ns());
+        dprintf(log, "X %lu %lu %d %lu\n", atomic_load(&stress.sim->done[p->rank]),
+                atomic_load(&stress.sim->begun[p->rank]), status, clock_now_ns());
         close(log);
         atomic_store(&stress.sim->live[p->rank], 0);
     }
@@ -138,7 +142,8 @@ static void bury(struct process *p, bool wait) {
 /* ---- cruelty: rates are per second */
 
 static void be_cruel(double seconds) {
-    struct process *engine = &process[stress.ranks], *any = &process[chance_bits() % (unsigned)stress.ranks];
+    struct process *engine = &process[stress.ranks],
+                   *any = &process[chance_bits() % (unsigned)stress.ranks];
     if (chance(12 * seconds)) done.stops += stop_for(any, chance_unit() * (chance(0.8) ? 10 : 100));
     if (chance(5 * seconds)) done.engine_stops += stop_for(engine, chance_unit() * 70);
     if (chance(4 * seconds) && engine->pid) done.engine_kills += kill(engine->pid, SIGKILL) == 0;
@@ -149,7 +154,8 @@ static void be_cruel(double seconds) {
 
 static bool supervise(void) {
     uint64_t begun = clock_now_ns(), moved = begun, last = begun, seen = 0;
-    while (atomic_load(&stress.sim->opened) < stress.goal && (double)(clock_now_ns() - begun) < stress.limit_s * 1e9) {
+    while (atomic_load(&stress.sim->opened) < stress.goal &&
+           (double)(clock_now_ns() - begun) < stress.limit_s * 1e9) {
         nap_us(300);
         uint64_t now = clock_now_ns(), sum = 0;
         for (int i = 0; i <= stress.ranks; i++) {
@@ -178,13 +184,16 @@ static void end_all(bool hung) {
 
 static void report(double seconds, bool hung) {
     struct sim *sim = stress.sim;
-    printf("%d ranks, window %d: %.0f s, %lu proposals, %lu opened; ranks: %lu stops, %lu kills, %lu exits; engine: %lu stops, "
+    printf("%d ranks, window %d: %.0f s, %lu proposals, %lu opened; ranks: %lu stops, %lu kills, "
+           "%lu exits; engine: %lu stops, "
            "%lu kills, %lu at points, %lu ghosts%s\n",
-           stress.ranks, stress.window, seconds, atomic_load(&sim->proposals), atomic_load(&sim->opened), done.stops, done.kills,
-           done.exits, done.engine_stops, done.engine_kills, atomic_load(&sim->killed_at_points),
-           atomic_load(&sim->ghosts_made), hung ? "; HUNG" : "");
+           stress.ranks, stress.window, seconds, atomic_load(&sim->proposals),
+           atomic_load(&sim->opened), done.stops, done.kills, done.exits, done.engine_stops,
+           done.engine_kills, atomic_load(&sim->killed_at_points), atomic_load(&sim->ghosts_made),
+           hung ? "; HUNG" : "");
     for (int i = 0; i < AGREEMENT_RESULT_COUNT; i++)
-        if (atomic_load(&sim->result[i])) printf("    %6lu %s\n", atomic_load(&sim->result[i]), agreement_text(i));
+        if (atomic_load(&sim->result[i]))
+            printf("    %6lu %s\n", atomic_load(&sim->result[i]), agreement_text(i));
 }
 
 static bool read_options(int argc, char **argv) {
@@ -209,7 +218,8 @@ static bool set_up(void) {
     mkdir(stress.dir, 0700);
     snprintf(path, sizeof path, "%s/page", stress.dir);
     snprintf(stress.socket_path, sizeof stress.socket_path, "%s/sock", stress.dir);
-    stress.sim = mmap(NULL, sizeof *stress.sim, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    stress.sim =
+        mmap(NULL, sizeof *stress.sim, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     stop_log = open_log("stops");
     if (page_open(path, &stress.page, &err) == 0) return true;
     fprintf(stderr, "stress: %s\n", err.message);
@@ -218,7 +228,8 @@ static bool set_up(void) {
 
 int main(int argc, char **argv) {
     if (!read_options(argc, argv)) {
-        fprintf(stderr, "usage: stress [-d DIR] [-n RANKS] [-w WINDOW] [-s SEED] [-t SECONDS] [-q] [PROPOSALS]\n");
+        fprintf(stderr, "usage: stress [-d DIR] [-n RANKS] [-w WINDOW] [-s SEED] [-t SECONDS] [-q] "
+                        "[PROPOSALS]\n");
         return 2;
     }
     if (!set_up()) return 2;

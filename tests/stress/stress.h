@@ -1,6 +1,7 @@
-/* The stress test of the gate and the agreement: rank processes that step at random speeds, an engine that proposes without
- * pause, and a supervisor that stops, kills and restarts all of them at the worst moments. Everything is logged; verify.py says
- * whether the logs add up.
+/* The stress test of the gate and the agreement: rank processes that step at random speeds, an
+ * engine that proposes without pause, and a supervisor that stops, kills and restarts all of them
+ * at the worst moments. Everything is logged; verify.py says whether the logs add up.
+ *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_STRESS_H
 #define INDUCTOP_STRESS_H
@@ -15,10 +16,11 @@
 /* What the harness itself shares between its processes; the protocol knows nothing of it. */
 struct sim {
     _Atomic uint64_t begun[PAGE_SLOTS], done[PAGE_SLOTS]; /* steps of each rank */
-    _Atomic int live[PAGE_SLOTS];                         /* 0: no process, 1: starting, 2: stepping */
+    _Atomic int live[PAGE_SLOTS]; /* 0: no process, 1: starting, 2: stepping */
     _Atomic int quit[PAGE_SLOTS];
     _Atomic int stop, ghosts; /* ghosts: engines that were replaced and go on all the same */
-    _Atomic uint64_t proposals, opened, result[AGREEMENT_RESULT_COUNT], killed_at_points, ghosts_made;
+    _Atomic uint64_t proposals, opened, result[AGREEMENT_RESULT_COUNT], killed_at_points,
+        ghosts_made;
 };
 
 struct stress {

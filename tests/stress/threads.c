@@ -1,8 +1,10 @@
-/* The rank core, two more ranks and an engine as threads of one process, for the thread sanitizer: every path that two threads
- * share is walked while the engine drops connections and waits too long. No Python. Exit 1 when ranks switched at different
- * steps, or records were lost without being counted.
+/* The rank core, two more ranks and an engine as threads of one process, for the thread sanitizer:
+ * every path that two threads share is walked while the engine drops connections and waits too
+ * long. No Python. Exit 1 when ranks switched at different steps, or records were lost without
+ * being counted.
  *
  *     threads [AGREEMENTS]
+ *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <poll.h>
@@ -68,7 +70,8 @@ struct rank {
 };
 static struct rank ranks[RANKS];
 
-static bool prepare(void *ctx, uint32_t id, const uint8_t *payload, size_t size, char ret_reason[GATE_REASON_ROOM]) {
+static bool prepare(void *ctx, uint32_t id, const uint8_t *payload, size_t size,
+                    char ret_reason[GATE_REASON_ROOM]) {
     (void)ctx, (void)payload, (void)size;
     if (id % 17) return true;
     snprintf(ret_reason, GATE_REASON_ROOM, "seventeen");
@@ -98,7 +101,8 @@ static void *run_rank(void *arg) {
     if (gate_join(&r->gate, page, KEY, (uint32_t)r->number, RANKS, NULL) < 0) abort();
     memory_init(&r->memory);
     const struct hello hello = {r->gate.seat.group, r->gate.seat.slot, r->gate.seat.gen};
-    const struct sender_sources from = {&r->steps, &r->frames, &r->states, &r->gate, &r->memory, fill_beat};
+    const struct sender_sources from = {&r->steps, &r->frames, &r->states,
+                                        &r->gate,  &r->memory, fill_beat};
     if (sender_start(&r->sender, &from, socket_path, &hello, sizeof hello)) abort();
     while (!atomic_load(&stop)) {
         nap_us(100);
@@ -112,7 +116,8 @@ static void *run_rank(void *arg) {
 
 /* ---- rank 0: the core, with other threads that use it */
 
-static bool core_prepare(uint32_t id, const uint8_t *payload, size_t size, char ret_reason[GATE_REASON_ROOM]) {
+static bool core_prepare(uint32_t id, const uint8_t *payload, size_t size,
+                         char ret_reason[GATE_REASON_ROOM]) {
     return prepare(NULL, id, payload, size, ret_reason);
 }
 
@@ -171,7 +176,8 @@ static bool send_to(void *ctx, uint32_t slot, uint8_t type, const void *bytes, s
     memcpy(frame + FRAME_HEADER_SIZE, bytes, size);
     for (int i = 0; i < peer_count; i++)
         if (peers[i]->is_known && peers[i]->hello.slot == slot)
-            return send(peers[i]->fd, frame, FRAME_HEADER_SIZE + size, MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
+            return send(peers[i]->fd, frame, FRAME_HEADER_SIZE + size,
+                        MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
     return false;
 }
 
@@ -182,20 +188,23 @@ static void handle(struct peer *peer, const struct frame *frame) {
         peer->is_known = true;
     } else if (frame->type == FRAME_VOTE) {
         memcpy(&vote, frame->payload, sizeof vote);
-        agreement_vote(&agreement, peer->hello.slot, peer->hello.gen, vote.id, vote.ready, "seventeen");
+        agreement_vote(&agreement, peer->hello.slot, peer->hello.gen, vote.id, vote.ready,
+                       "seventeen");
     } else if (frame->type == FRAME_STEPS) {
         steps_got += frame->size / sizeof(struct step_record);
     }
 }
 
 static bool read_peer(struct peer *peer) {
-    ssize_t got = recv(peer->fd, peer->bytes + peer->size, sizeof peer->bytes - peer->size, MSG_DONTWAIT);
+    ssize_t got =
+        recv(peer->fd, peer->bytes + peer->size, sizeof peer->bytes - peer->size, MSG_DONTWAIT);
     if (got < 0) return errno == EAGAIN;
     if (got == 0) return false;
     peer->size += (size_t)got;
     size_t at = 0;
     struct frame frame;
-    for (long size; (size = frame_parse(peer->bytes + at, peer->size - at, &frame)) > 0; at += (size_t)size)
+    for (long size; (size = frame_parse(peer->bytes + at, peer->size - at, &frame)) > 0;
+         at += (size_t)size)
         handle(peer, &frame);
     peer->size -= at;
     memmove(peer->bytes, peer->bytes + at, peer->size);
@@ -233,7 +242,8 @@ static void propose(uint32_t group) {
     size_t count = 0;
     for (int i = 0; i < peer_count; i++)
         if (peers[i]->is_known)
-            members[count++] = (struct agreement_member){.slot = peers[i]->hello.slot, .gen = peers[i]->hello.gen};
+            members[count++] =
+                (struct agreement_member){.slot = peers[i]->hello.slot, .gen = peers[i]->hello.gen};
     const struct agreement_question question = {
         .page = page,
         .group = group,
@@ -269,12 +279,15 @@ static void listen_here(void) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     snprintf(address.sun_path, sizeof address.sun_path, "%s", socket_path);
     listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (bind(listener, (struct sockaddr *)&address, sizeof address) < 0 || listen(listener, PEERS_MAX) < 0) abort();
+    if (bind(listener, (struct sockaddr *)&address, sizeof address) < 0 ||
+        listen(listener, PEERS_MAX) < 0)
+        abort();
 }
 
 static void run_core(void) {
     struct core_place place;
-    core_set_hooks(&(struct core_hooks){.prepare = core_prepare, .apply = core_apply, .plan = core_plan});
+    core_set_hooks(
+        &(struct core_hooks){.prepare = core_prepare, .apply = core_apply, .plan = core_plan});
     core_plan_next(500);
     if (core_join(page_path, KEY, 0, RANKS, &place, NULL) < 0) abort();
     const struct hello hello = {place.group, place.slot, place.gen};
@@ -327,8 +340,10 @@ int main(int argc, char **argv) {
     core_get_stats(&stats);
     int splits = count_splits();
     uint64_t unaccounted = stats.steps - stats.steps_sent - stats.steps_dropped;
-    printf("%u proposals, %lu steps, %lu connections, %lu waits, %lu events and states sent; %d splits, %lu records unaccounted for\n",
-           atomic_load(&page->ids), stats.steps, stats.connects, stats.waits, stats.sent, splits, unaccounted);
+    printf("%u proposals, %lu steps, %lu connections, %lu waits, %lu events and states sent; %d "
+           "splits, %lu records unaccounted for\n",
+           atomic_load(&page->ids), stats.steps, stats.connects, stats.waits, stats.sent, splits,
+           unaccounted);
     unlink(socket_path);
     unlink(page_path);
     rmdir(dir);

@@ -33,7 +33,8 @@ static struct {
     uint64_t next[4]; /* answers of apply */
 } seen;
 
-static bool prepare(void *ctx, uint32_t id, const uint8_t *payload, size_t size, char ret_reason[GATE_REASON_ROOM]) {
+static bool prepare(void *ctx, uint32_t id, const uint8_t *payload, size_t size,
+                    char ret_reason[GATE_REASON_ROOM]) {
     assert_ptr_equal(ctx, &seen);
     seen.prepared++;
     seen.id = id;
@@ -53,7 +54,8 @@ static uint64_t apply(void *ctx, uint32_t id, uint64_t count, uint32_t index) {
 
 static void outcome(void *ctx, uint32_t id, uint64_t count, enum gate_outcome what) {
     (void)ctx;
-    snprintf(seen.outcome, sizeof seen.outcome, "%u %s at %d", id, gate_outcome_name(what), (int)count);
+    snprintf(seen.outcome, sizeof seen.outcome, "%u %s at %d", id, gate_outcome_name(what),
+             (int)count);
 }
 
 static void waited(void *ctx, uint32_t id, uint64_t from_ns, uint64_t to_ns) {
@@ -127,7 +129,8 @@ static void open_proposal(uint32_t id) {
 }
 
 static void commit(uint32_t id, uint64_t step) {
-    assert_true(page_decide(group, id, page_pack(step, id, PAGE_COMMITTED)) == page_pack(step, id, PAGE_COMMITTED));
+    assert_true(page_decide(group, id, page_pack(step, id, PAGE_COMMITTED)) ==
+                page_pack(step, id, PAGE_COMMITTED));
 }
 
 static void test_nothing_pending_only_counts(void **state) {
@@ -251,7 +254,8 @@ static void test_rank_at_an_open_gate_gives_up_after_its_time(void **state) {
 
 static void *decide_when_waited_for(void *arg) {
     (void)arg;
-    while (!atomic_load(&unlocked)) {}
+    while (!atomic_load(&unlocked)) {
+    }
     commit(5, 3);
     return NULL;
 }
@@ -375,7 +379,8 @@ static void test_schedule_runs_to_its_end_before_the_next_vote(void **state) {
     gate_boundary(&gate);
     assert_true(gate_take_vote(&gate, &vote));
     seen.next[0] = 0;
-    atomic_store(&group->word, page_pack(0, 6, PAGE_OPEN)); /* the next one begins at its entry 0 again */
+    atomic_store(&group->word,
+                 page_pack(0, 6, PAGE_OPEN)); /* the next one begins at its entry 0 again */
     page_arm(group, slot, 6, 1);
     commit(6, 11);
     gate_boundary(&gate);
@@ -402,7 +407,8 @@ static void test_schedule_can_be_dropped_once_begun(void **state) {
     seen.next[0] = 8;
     gate_boundary(&gate);
     gate_boundary(&gate);
-    assert_int_equal(gate_drop_schedule(&gate, 3), 0); /* a switch to come is no schedule that runs */
+    assert_int_equal(gate_drop_schedule(&gate, 3),
+                     0); /* a switch to come is no schedule that runs */
     gate_boundary(&gate);
     assert_int_equal(seen.applied, 1);
     assert_int_equal(gate_drop_schedule(&gate, 4), 5);
@@ -471,7 +477,8 @@ static void test_left_or_abandoned_gate_writes_to_nobodys_slot(void **state) {
     for (int i = 0; i < 5; i++) gate_boundary(&gate);
     assert_true(gate_count(&gate) == 6);
     assert_true(atomic_load(&slot->step) == 1);
-    assert_int_equal(page_seat_pid(atomic_load(&slot->seat)), getpid()); /* the seat is the parent's */
+    assert_int_equal(page_seat_pid(atomic_load(&slot->seat)),
+                     getpid()); /* the seat is the parent's */
     offer(5, "{}");
     assert_true(gate_take_vote(&gate, &vote) && !vote.is_ready);
     gate_boundary(&gate);

@@ -124,7 +124,8 @@ static void test_frames_come_out_whole_over_the_edge(void **state) {
         assert_int_equal(pop(out, &type), size + FRAME_HEADER_SIZE);
         assert_int_equal(type, round % 9 + 1);
         struct frame frame;
-        assert_int_equal(frame_parse(out, size + FRAME_HEADER_SIZE, &frame), size + FRAME_HEADER_SIZE);
+        assert_int_equal(frame_parse(out, size + FRAME_HEADER_SIZE, &frame),
+                         size + FRAME_HEADER_SIZE);
         assert_memory_equal(frame.payload, in, size);
         assert_int_equal(pop(out, &type), 1 + FRAME_HEADER_SIZE);
     }
@@ -145,11 +146,15 @@ static void test_full_frame_ring_drops_and_counts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_steps_come_out_in_order_round_after_round, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_full_step_ring_drops_the_newest_and_counts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_steps_come_out_in_order_round_after_round, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_full_step_ring_drops_the_newest_and_counts, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_skip_takes_the_oldest_and_counts, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_many_producers_lose_nothing_that_was_accepted, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_frames_come_out_whole_over_the_edge, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_many_producers_lose_nothing_that_was_accepted, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_frames_come_out_whole_over_the_edge, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_full_frame_ring_drops_and_counts, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("ring", tests, NULL, NULL);

@@ -125,12 +125,16 @@ static void test_outbox_sends_a_cut_frame_again_whole(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_put_replaces_the_same_kind_and_key_only, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_put_replaces_the_same_kind_and_key_only, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_table_and_names_have_limits, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_arena_is_compacted_when_states_grow, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_state_without_room_is_forgotten_rather_than_out_of_date, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_arena_is_compacted_when_states_grow, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(
+            test_state_without_room_is_forgotten_rather_than_out_of_date, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unsent_states_are_offered_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_hello_leaves_out_what_comes_from_the_ring_in_its_turn, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_hello_leaves_out_what_comes_from_the_ring_in_its_turn,
+                                        set_up, tear_down),
         cmocka_unit_test(test_outbox_sends_a_cut_frame_again_whole),
     };
     return cmocka_run_group_tests_name("states", tests, NULL, NULL);

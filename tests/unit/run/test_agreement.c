@@ -39,7 +39,8 @@ static bool send_frame(void *ctx, uint32_t slot, uint8_t type, const void *bytes
     sent.id = record.id;
     if (type == FRAME_PREPARE) {
         sent.prepares++;
-        snprintf(sent.payload, sizeof sent.payload, "%.*s", (int)(size - sizeof record), (const char *)bytes + sizeof record);
+        snprintf(sent.payload, sizeof sent.payload, "%.*s", (int)(size - sizeof record),
+                 (const char *)bytes + sizeof record);
     } else {
         assert_int_equal(type, FRAME_ABANDON);
         sent.abandons++;
@@ -118,7 +119,8 @@ static void test_all_votes_commit_at_the_highest_gate(void **state) {
     assert_string_equal(agreement.reason, "agreed: at step 14");
     assert_true(atomic_load(&group->word) == page_pack(14, agreement.id, PAGE_COMMITTED));
     for (uint32_t i = 0; i < RANKS; i++)
-        assert_true(atomic_load(&group->slot[i].look) == page_pack(12 + i, agreement.id, LOOK_GATE));
+        assert_true(atomic_load(&group->slot[i].look) ==
+                    page_pack(12 + i, agreement.id, LOOK_GATE));
     assert_int_equal(sent.abandons, 0);
     assert_int_equal(agreement_turn(&agreement, 99999), AGREEMENT_DONE);
 }
@@ -129,7 +131,8 @@ static void test_each_attempt_has_a_new_id(void **state) {
     uint32_t first = agreement.id;
     begin();
     assert_true(agreement.id > first);
-    assert_int_equal(agreement_vote(&agreement, 0, members[0].gen, first, true, NULL), AGREEMENT_VOTING);
+    assert_int_equal(agreement_vote(&agreement, 0, members[0].gen, first, true, NULL),
+                     AGREEMENT_VOTING);
     assert_int_equal(agreement.votes, 0);
 }
 
@@ -155,7 +158,9 @@ static void test_refusal_ends_it_with_the_reason(void **state) {
     (void)state;
     begin();
     vote(0);
-    assert_int_equal(agreement_vote(&agreement, 1, members[1].gen, agreement.id, false, "no backend 'x'"), AGREEMENT_REFUSED);
+    assert_int_equal(
+        agreement_vote(&agreement, 1, members[1].gen, agreement.id, false, "no backend 'x'"),
+        AGREEMENT_REFUSED);
     assert_string_equal(agreement.reason, "a rank refused: rank 1: no backend 'x'");
     assert_int_equal(sent.abandons, RANKS);
     assert_int_equal(vote(2), AGREEMENT_REFUSED);
@@ -181,7 +186,8 @@ static void test_lost_or_unreachable_rank_ends_it(void **state) {
     assert_int_equal(agreement_lost(&agreement, 1, members[1].gen), AGREEMENT_NOT_ALL);
     sent.unreachable = 2;
     assert_int_equal(begin(), AGREEMENT_NOT_ALL);
-    assert_string_equal(agreement.reason, "not all ranks of the group are connected: rank 2 cannot be reached");
+    assert_string_equal(agreement.reason,
+                        "not all ranks of the group are connected: rank 2 cannot be reached");
 }
 
 static void test_living_rank_that_is_not_connected_stops_it(void **state) {
@@ -269,7 +275,8 @@ static void test_newcomer_behind_the_opening_ends_it(void **state) {
     (void)state;
     with_trouble("opened", newcomer, AGREEMENT_JOINED);
     assert_true(atomic_load(&group->word) == page_pack(0, agreement.id, PAGE_ABORTED));
-    for (uint32_t i = 0; i < RANKS; i++) assert_true(atomic_load(&group->slot[i].look) == PAGE_REST);
+    for (uint32_t i = 0; i < RANKS; i++)
+        assert_true(atomic_load(&group->slot[i].look) == PAGE_REST);
 }
 
 static void be_busy(void) {

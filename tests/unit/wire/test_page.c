@@ -41,7 +41,8 @@ static void test_word_keeps_its_three_parts(void **state) {
         uint64_t step;
         uint32_t id;
         unsigned low;
-    } rows[] = {{0, 0, 0}, {1, 1, 1}, {PAGE_STEP_NEVER, PAGE_ID_MAX, 3}, {123456789012, 4000000, 2}};
+    } rows[] = {
+        {0, 0, 0}, {1, 1, 1}, {PAGE_STEP_NEVER, PAGE_ID_MAX, 3}, {123456789012, 4000000, 2}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         page_word word = page_pack(rows[i].step, rows[i].id, rows[i].low);
         assert_true(page_step(word) == rows[i].step);
@@ -223,7 +224,9 @@ static void test_many_processes_find_one_group(void **state) {
     for (uint32_t i = 0; i < RANKS; i++)
         if ((pid[i] = fork()) == 0) {
             struct page_seat seat;
-            _exit(page_take_seat(page, "run/0/x", i, RANKS, &seat, NULL) < 0 ? 255 : (int)seat.group % 255);
+            _exit(page_take_seat(page, "run/0/x", i, RANKS, &seat, NULL) < 0
+                      ? 255
+                      : (int)seat.group % 255);
         }
     int group = -1;
     for (int i = 0; i < RANKS; i++) {
@@ -254,9 +257,11 @@ static void test_decision_is_made_once(void **state) {
     (void)state;
     struct page_group *group = &page->group[0];
     atomic_store(&group->word, page_pack(0, 5, PAGE_OPEN));
-    assert_true(page_decide(group, 5, page_pack(30, 5, PAGE_COMMITTED)) == page_pack(30, 5, PAGE_COMMITTED));
+    assert_true(page_decide(group, 5, page_pack(30, 5, PAGE_COMMITTED)) ==
+                page_pack(30, 5, PAGE_COMMITTED));
     assert_true(page_abort(group, 5) == page_pack(30, 5, PAGE_COMMITTED));
-    assert_true(page_decide(group, 6, page_pack(31, 6, PAGE_COMMITTED)) == page_pack(30, 5, PAGE_COMMITTED));
+    assert_true(page_decide(group, 6, page_pack(31, 6, PAGE_COMMITTED)) ==
+                page_pack(30, 5, PAGE_COMMITTED));
     assert_int_equal(page_settle_open(group), 0);
     atomic_store(&group->word, page_pack(0, 7, PAGE_OPEN));
     assert_int_equal(page_settle_open(group), 7);
@@ -266,16 +271,21 @@ static void test_decision_is_made_once(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_word_keeps_its_three_parts),
-        cmocka_unit_test_setup_teardown(test_open_gives_every_party_the_same_page, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_open_gives_every_party_the_same_page, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_open_refuses_what_is_no_page, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ids_are_never_given_twice_and_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ranks_of_a_key_share_a_group, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_long_key_is_cut_in_the_text_only, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_seat_of_a_living_process_is_refused_and_of_a_dead_one_given, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_full_page_refuses_until_a_group_is_deserted, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_takeover_survives_the_death_of_who_did_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            test_seat_of_a_living_process_is_refused_and_of_a_dead_one_given, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_full_page_refuses_until_a_group_is_deserted, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_takeover_survives_the_death_of_who_did_it, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_many_processes_find_one_group, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_arm_needs_an_open_word_the_vote_and_a_slot_at_rest, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_arm_needs_an_open_word_the_vote_and_a_slot_at_rest,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_decision_is_made_once, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("page", tests, NULL, NULL);
