@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What inductop costs a training step: the same job with and without it, in turn.
+
+    step_ratio.py [--pairs 60] [--block 20]     prints the ratio of step times, with its 95 % interval, and the work of the hook alone
+
+Two processes, one plain and one under inductop, take turns block by block in random order, so that both see the same machine; while
+one runs the other waits. Each block gives its median step time, each pair a log ratio; the interval is that of their trimmed mean.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def job(go: str, done: str, block: int) -> None:
+    """Runs a block of steps for every line that comes, answers with their times in nanoseconds."""
+    import torch
+
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    model = torch.nn.Sequential(*[torch.nn.Sequential(torch.nn.Linear(256, 256), torch.nn.GELU()) for _ in range(8)])
+    model = torch.compile(model, backend="eager")
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    x, y = torch.randn(160, 256), torch.randn(160, 256)
+
+    def step() -> int:
+        begin = time.perf_counter_ns()
+        torch.nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        return time.perf_counter_ns() - begin
+
+    for _ in range(30):
+        step()
+    with open(go) as asks, open(done, "w", buffering=1) as answers:
+        for ask in asks:
+            if ask.strip() == "hook":
+                answers.write(f"{hook_ns(optimizer)}\n")
+                continue
+            step()
+            answers.write(" ".join(str(step()) for _ in range(block)) + "\n")
+
+
+def hook_ns(optimizer) -> float:
+    """Median cost of one call of the global post hooks, which is all that runs of us in a step with nothing pending."""
+    from torch.optim import optimizer as module
+
+    hooks = list(module._global_optimizer_post_hooks.values())
+    times = []
+    for _ in range(20):
+        begin = time.perf_counter_ns()
+        for _ in range(1000):
+            for hook in hooks:
+                hook(optimizer, (), {})
+        times.append((time.perf_counter_ns() - begin) / 1000)
+    return statistics.median(times)
+
+
+def interval(logs: list[float]) -> tuple[float, float, float]:
+    """20 % trimmed mean and its 95 % interval (Yuen), as engine/data/stats.c has it."""
+    values, cut = sorted(logs), int(len(logs) * 0.2)
+    inner = values[cut : len(values) - cut]
+    winsorised = [inner[0]] * cut + inner + [inner[-1]] * cut
+    error = statistics.stdev(winsorised) / ((1 - 2 * cut / len(values)) * math.sqrt(len(values)))
+    t = 1.96 + 2.4 / max(1, len(inner) - 1)
+    middle = statistics.fmean(inner)
+    return math.exp(middle), math.exp(middle - t * error), math.exp(middle + t * error)
+
+
+class Side:
+    def __init__(self, folder: Path, name: str, front: list[str], block: int) -> None:
+        self.go, self.done = str(folder / f"{name}.go"), str(folder / f"{name}.done")
+        os.mkfifo(self.go)
+        os.mkfifo(self.done)
+        command = [*front, sys.executable, __file__, "--job", self.go, self.done, "--block", str(block)]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        self.asks = open(self.go, "w", buffering=1)  # noqa: SIM115
+        self.answers = open(self.done)  # noqa: SIM115
+
+    def ask(self, what: str) -> list[float]:
+        self.asks.write(what + "\n")
+        return [float(word) for word in self.answers.readline().split()]
+
+    def end(self) -> None:
+        self.asks.close()
+        self.answers.close()
+        self.process.wait(timeout=60)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--pairs", type=int, default=60)
+    parser.add_argument("--block", type=int, default=20)
+    parser.add_argument("--job", nargs=2)
+    args = parser.parse_args()
+    if args.job:
+        job(*args.job, args.block)
+        return
+    program = os.environ.get("INDUCTOP", str(ROOT / "build" / "inductop"))
+    os.environ["OMP_NUM_THREADS"] = "1"
+    with tempfile.TemporaryDirectory() as folder:
+        sides = {
+            "plain": Side(Path(folder), "plain", [], args.block),
+            "inductop": Side(Path(folder), "inductop", [program, "--quiet", "--json", os.devnull, "--"], args.block),
+            "again": Side(Path(folder), "again", [], args.block),
+        }
+        logs, same, plain_ms = [], [], []
+        rng = random.Random(1)
+        for _ in range(args.pairs):
+            order = list(sides)
+            rng.shuffle(order)
+            ms = {name: statistics.median(sides[name].ask("block")) / 1e6 for name in order}
+            logs.append(math.log(ms["inductop"] / ms["plain"]))
+            same.append(math.log(ms["again"] / ms["plain"]))
+            plain_ms.append(ms["plain"])
+        hook = sides["inductop"].ask("hook")[0]
+        for side in sides.values():
+            side.end()
+    ratio, low, high = interval(logs)
+    print(f"step with inductop over step without: {ratio:.4f} (95 %: {low:.4f} to {high:.4f}), {args.pairs} pairs, step {statistics.median(plain_ms):.1f} ms")
+    ratio, low, high = interval(same)
+    print(f"step without over step without:       {ratio:.4f} (95 %: {low:.4f} to {high:.4f}): what two equal processes differ by")
+    print(f"work of the hook in one step, nothing pending: {hook:.0f} ns")
+
+
+if __name__ == "__main__":
+    main()
