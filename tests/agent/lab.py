@@ -99,3 +99,28 @@ def core() -> Any:
 
 def agent(name: str) -> Any:
     return sys.modules[f"inductop_agent.{name}"]
+
+
+class Turn:
+    """Stands in for the optimizer: each call is a boundary at which settings are applied. Returns the switch events it caused."""
+
+    def __init__(self) -> None:
+        boundary = agent("boundary")
+        boundary._pacer = lambda: self
+        boundary.stop_listening()
+        agent("wake")._wake()
+        self.count = 0
+
+    def end(self) -> list[dict[str, Any]]:
+        wake, seen = agent("wake"), len(core().EVENTS)
+        wake._before_count()
+        wake._after_count(core().step())
+        return [e for e in core().EVENTS[seen:] if e["kind"] == "switch"]
+
+    def __call__(self, **settings: str) -> list[dict[str, Any]]:
+        out = self.end()
+        seen = len(core().EVENTS)
+        self.count += 1
+        flat = {k.replace("__", "."): v for k, v in settings.items()}
+        agent("switch").apply(flat, self.count, "viewer", core().count())
+        return out + [e for e in core().EVENTS[seen:] if e["kind"] == "switch"]

@@ -25,7 +25,7 @@ class Trial:
         self.waits = False  # for models that are known only after the first step
         self.over = False
         self.failure: Failure | None = None
-        self.frames: dict[Unit, int] = {}  # compiled frames in the first call
+        self.frames: dict[Unit, int] = {}  # compiled frames that ran in the first call
         self.units: list[Unit] = []
         self.add(concerned)
 
@@ -47,26 +47,31 @@ class Trial:
                 return None
             if isinstance(unit.now, State) and self.failure is not None and unit.now.guard.failure is None:
                 unit.now.guard.dead = True  # never began under the variant that has failed elsewhere: eager from the start
-            count = layout.insides.count_frames
-            if count is None or unit.now is WRITTEN:
-                self.frames[unit] = UNKNOWN
+            self.frames[unit] = UNKNOWN
+            listen = layout.insides.hook_lookups
+            if listen is None or unit.now is WRITTEN:
                 return None
-            return self._counting(unit, count)
+            return self._counting(unit, listen)
         except Exception as error:
             trouble("evidence", error)
             return None
 
-    def _counting(self, unit: Unit, count: Callable[[int], int]) -> Callable[[], None] | None:
-        prior = count(0)
-        if prior >= 0:
-            # an outer fullgraph call counts too, and ends the job when it counts none: what we run instead is no fault of its
-            count(prior + 1)
-            self.frames[unit] = UNKNOWN
-            return None
+    def _counting(self, unit: Unit, listen: Callable[[Any], Any]) -> Callable[[], None]:
+        """Counts the cache hits of this one call, through the slot that guard collectives use, and with them where they are on."""
+        hits = 0
+        guard = unit.now.guard if isinstance(unit.now, State) else None
+        converted = guard.converted if guard is not None else 0
+
+        def looked_up(found: bool) -> bool:
+            nonlocal hits
+            hits += found
+            return found if prior is None else prior(found)
 
         def left() -> None:
-            self.frames[unit] = count(prior)
+            listen(prior)
+            self.frames[unit] = hits + (guard.converted - converted if guard is not None else 0)
 
+        prior = listen(looked_up)
         return left
 
     def conclude(self) -> Failure | None:
@@ -92,7 +97,8 @@ class Trial:
         if unit.now is WRITTEN:
             return WRITTEN
         if unit.now is EAGER:
-            return EAGER if frames <= 0 else "partly compiled"
+            inside = any(isinstance(u.now, State) for u in self.units)  # blocks of it are compiled by themselves
+            return EAGER if frames <= 0 or inside else "partly compiled"
         if frames == UNKNOWN:
             return "variant" if _front(unit.now) else EAGER
         return "variant" if frames > 0 else EAGER

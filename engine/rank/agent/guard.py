@@ -31,11 +31,11 @@ class Failure:
 class Guard:
     """Of one unit and variant. Dead: everything of this unit runs eager until the boundary, the recompute of checkpointing included."""
 
-    __slots__ = ("unit", "variant", "dead", "failure", "on_failure", "__weakref__")
+    __slots__ = ("unit", "variant", "dead", "failure", "converted", "on_failure", "__weakref__")
 
     def __init__(self, unit: Any, variant: Variant, on_failure: Callable[[Any, Failure], None]):
         self.unit, self.variant, self.on_failure = weakref.ref(unit), variant, on_failure
-        self.dead, self.failure = False, None
+        self.dead, self.failure, self.converted = False, None, 0
 
     def fail(self, failure: Failure) -> None:
         self.dead, self.failure = True, failure
@@ -80,6 +80,7 @@ def guarded() -> type:
 
 def _judged(inside: Any, guard: Guard, code: Any, result: Any) -> Any:
     if result.guarded_code is not None:
+        guard.converted += 1
         guard.variant.owned[code] = guard.variant.owned.get(code, 0) + 1
     elif inside.regions is None:
         from torch._dynamo.types import FrameAction

@@ -30,10 +30,16 @@ class Insides:
         self.proved = False  # by a function that a context made
         self.regions: Any = getattr(eval_frame, "_next_isolate_recompiles_id", None)
         c = getattr(__import__("torch._C._dynamo", fromlist=["eval_frame"]), "eval_frame", None)
-        self.count_frames = getattr(c, "set_fullgraph_compiled_frame_count", None)
+        self.frame_count = getattr(c, "set_fullgraph_compiled_frame_count", None)
+        self.hook_lookups = getattr(c, "set_guard_complete_hook", None)
         self.region_entries = getattr(c, "_get_cache_entries_for_region", None)
         self.set_strategy = getattr(c, "set_code_exec_strategy", None)
         self.entries = getattr(c, "_debug_get_cache_entry_list", None)
+
+    def count_no_frames(self) -> None:
+        """In a call that began with fullgraph: torch ends the job at its end when it counted no compiled frame."""
+        if self.frame_count is not None:
+            self.frame_count(-1)
 
     def fall_back(self, mode: str, reason: str) -> None:
         self.switching, self.reason = mode, reason

@@ -123,7 +123,10 @@ class Unit:
 
     def _enter(self) -> Callable[[], None]:
         """At the beginning of a call: listeners first, since they may show another state, then what the state has to enter."""
+        before = self.now
         leaves = [leave for hook in tuple(self.listeners) if (leave := hook(self)) is not None]
+        if before is WRITTEN and self.now is not WRITTEN and self.written.attrs.get("fullgraph"):
+            layout.insides.count_no_frames()  # this call began as one that must compile
         leaves += [enter() for enter in self._hooks()]
 
         def leave_all() -> None:
@@ -242,6 +245,8 @@ def _author(context: Any, asked: dict[str, Any], kwargs: dict[str, Any]) -> Auth
         by_mode = _mode_of(config) if not asked or mode else {}
         author.by_mode = {k: v for k, v in config.items() if k in by_mode}
         author.explicit = {k: v for k, v in config.items() if k not in by_mode}
+    elif named == "inductor" and getattr(backend, "__module__", "").startswith("torch."):
+        author.inductor = True  # torch._dynamo.optimize("inductor")
     hooks = callback.hooks
     for name, value in (
         ("guard_filter_fn", getattr(hooks, "guard_filter_fn", None)),
