@@ -9,7 +9,7 @@
 #include "tui/cells.h"
 #include "engine/base/banned.h"
 
-static const struct cell blank = {.text = " ", .width = 1};
+const struct cell cell_blank = {.text = " ", .width = 1};
 
 static int side(int length) {
     return length < 1 ? 1 : length > CANVAS_SIDE_MAX ? CANVAS_SIDE_MAX : length;
@@ -36,7 +36,7 @@ void canvas_resize(struct canvas *canvas, int width, int height) {
 
 void canvas_clear(struct canvas *canvas) {
     size_t count = (size_t)canvas->width * (size_t)canvas->height;
-    for (size_t i = 0; i < count; i++) canvas->cells[i] = blank;
+    for (size_t i = 0; i < count; i++) canvas->cells[i] = cell_blank;
     canvas->cursor_x = canvas->cursor_y = -1;
 }
 
@@ -82,16 +82,16 @@ bool canvas_cursor(const struct canvas *canvas, int *ret_x, int *ret_y) {
 static void break_wide(struct cell *row, int width, int x) {
     if (row[x].width == 0 && x > 0) {
         unsigned style = row[x - 1].style;
-        row[x - 1] = blank;
+        row[x - 1] = cell_blank;
         row[x - 1].style = (uint16_t)style;
     } else if (row[x].width == 2 && x + 1 < width) {
         unsigned style = row[x + 1].style;
-        row[x + 1] = blank;
+        row[x + 1] = cell_blank;
         row[x + 1].style = (uint16_t)style;
     }
 }
 
-static void put_cell(struct cell *row, int width, int x, const struct glyph *glyph, unsigned style) {
+void cell_put(struct cell *row, int width, int x, const struct glyph *glyph, unsigned style) {
     break_wide(row, width, x);
     memcpy(row[x].text, glyph->text, sizeof row[x].text);
     row[x].width = glyph->width;
@@ -103,7 +103,7 @@ static void put_ascii(struct cell *row, int width, int x, const struct glyph *gl
     uint32_t point;
     utf8_read(glyph->text, strlen(glyph->text), &point);
     struct glyph sign = {.text = {ascii_for(point)}, .width = 1};
-    for (int i = 0; i < glyph->width; i++) put_cell(row, width, x + i, &sign, style);
+    for (int i = 0; i < glyph->width; i++) cell_put(row, width, x + i, &sign, style);
 }
 
 void canvas_put(struct area *area, int x, int y, const struct glyph *glyph, unsigned style) {
@@ -117,11 +117,11 @@ void canvas_put(struct area *area, int x, int y, const struct glyph *glyph, unsi
     struct cell *row = canvas->cells + (size_t)y * (size_t)canvas->width;
     bool is_plain = (unsigned char)glyph->text[0] < 0x80 && glyph->text[1] == 0;
     if (x < left || x + glyph->width > right) { /* half of a wide one is outside */
-        put_cell(row, canvas->width, x < left ? left : x, &gap, style);
+        cell_put(row, canvas->width, x < left ? left : x, &gap, style);
     } else if (canvas->ascii && !is_plain) {
         put_ascii(row, canvas->width, x, glyph, style);
     } else {
-        put_cell(row, canvas->width, x, glyph, style);
-        if (glyph->width == 2) put_cell(row, canvas->width, x + 1, &right_half, style);
+        cell_put(row, canvas->width, x, glyph, style);
+        if (glyph->width == 2) cell_put(row, canvas->width, x + 1, &right_half, style);
     }
 }
