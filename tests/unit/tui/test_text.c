@@ -211,7 +211,7 @@ static void test_full_screen_beside_the_lines(void **state) {
     feed("\x1b[r\x1b[H\x1b[2J\x1b[31mless\x1b[5;1H\x1bM\x1b[1;1H\x1bMfirst");
     expect_screen("first\nless\n\n\n\n");
     text_resize(text, 10, 3);
-    expect_screen("first\nless\n\n");
+    expect_screen("first\nless\n\n\n\n");
     feed("\x1b[?1049l after");
     assert_false(is_text_full_screen(text));
     expect("before| after");
