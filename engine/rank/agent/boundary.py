@@ -262,16 +262,23 @@ def _watch_scaler(torch: Any) -> None:
     if real is None:
         return
 
+    traced = torch.compiler.is_compiling
+
     def update(self: Any, *args: Any, **kwargs: Any) -> Any:
-        global _stepped_since_update
-        if not _stepped_since_update:
-            core.dirty(core.WHY["SKIPPED"])
-        _stepped_since_update = False
+        if not traced():
+            _updated()
         return real(self, *args, **kwargs)
 
     update.__wrapped__ = real
     update.__name__, update.__doc__, update.__qualname__ = real.__name__, real.__doc__, real.__qualname__
     scaler.update = update
+
+
+def _updated() -> None:
+    global _stepped_since_update
+    if not _stepped_since_update:
+        core.dirty(core.WHY["SKIPPED"])
+    _stepped_since_update = False
 
 
 def overdue() -> str | None:

@@ -19,6 +19,7 @@ epoch = 0  # resets of torch so far: compile ids begin again
 wake_boundary: Callable[[], None] = lambda: None
 first_compile: Callable[[], None] = lambda: None
 _last: Any = None
+_listener: Any = None
 _begun: OrderedDict[str, Begun] = OrderedDict()
 _seen: set[tuple[Any, Any]] = set()  # (code, spec of the unit) that was compiled since the last reset
 _codes: set[Any] = set()
@@ -69,13 +70,15 @@ def register() -> None:
         from torch._dynamo.callback import callback_handler
     except ImportError:
         return
-    if started not in callback_handler.start_callbacks:
-        callback_handler.register_start_callback(started)
+    if _listener is not None and _listener not in callback_handler.start_callbacks:
+        callback_handler.register_start_callback(_listener)
 
 
 def watch(dynamo: Any) -> None:
+    global _listener
     from torch._dynamo import utils
 
+    _listener = dynamo.disable(started)  # a lazy backward is compiled while Dynamo looks at frames
     if hasattr(utils, "set_compilation_metrics_limit"):
         kept = getattr(utils, "_compilation_metrics", None)
         if getattr(kept, "maxlen", 0) and kept.maxlen < LIMIT:
