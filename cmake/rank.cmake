@@ -20,6 +20,8 @@ if(rank_include AND EXISTS ${rank_include}/Python.h)
   add_library(inductop_rank MODULE ${rank_module} ${rank_shared})
   target_include_directories(inductop_rank SYSTEM PRIVATE ${rank_include})
   target_compile_definitions(inductop_rank PRIVATE Py_LIMITED_API=0x030A0000)
+  # A symbol that is missing would be seen only when the module is imported.
+  target_compile_options(inductop_rank PRIVATE -Werror=implicit-function-declaration)
   target_link_libraries(inductop_rank PRIVATE Threads::Threads)
   foreach(options COMPILE_OPTIONS LINK_OPTIONS)
     get_target_property(kept inductop_rank ${options})

@@ -107,19 +107,28 @@ static void set_up(uint64_t count) {
     core.is_set_up = true;
 }
 
+static void before_fork(void) {
+    sender_before_fork(&core.sender);
+}
+
+static void in_parent(void) {
+    sender_after_fork_in_parent(&core.sender);
+    if (atomic_load(&core.sender.is_paused) && core.hooks.forked) core.hooks.forked();
+}
+
 /* Nothing here but stores and close(): the child of a process with threads may do no more. */
 static void in_child(void) {
-    if (!core.is_set_up) return;
+    sender_after_fork_in_child(&core.sender);
     atomic_store(&core.is_forked, true);
     atomic_store(&core.is_in_step, false);
-    sender_abandon(&core.sender);
     memory_done(&core.memory);
     gate_abandon(&core.gate);
 }
 
 static void set_handlers(void) {
     if (core.has_handlers) return;
-    core.has_handlers = pthread_atfork(NULL, NULL, in_child) == 0 && atexit(core_stop) == 0;
+    core.has_handlers =
+        pthread_atfork(before_fork, in_parent, in_child) == 0 && atexit(core_stop) == 0;
 }
 
 /* The buffers may have been caught by the fork in the middle of anything. */
@@ -144,6 +153,14 @@ static void get_ready(void) {
     set_handlers();
 }
 
+static bool has_sender(void) {
+    return atomic_load(&core.sender.is_running) || atomic_load(&core.sender.is_paused);
+}
+
+void core_resume(void) {
+    sender_resume(&core.sender);
+}
+
 void core_set_hooks(const struct core_hooks *hooks) {
     core.hooks = *hooks;
 }
@@ -153,7 +170,7 @@ int core_join(const char *page_path, const char *key, uint32_t rank, uint32_t wo
     get_ready();
     if (atomic_load(&core.gate.has_seat))
         return err_set(err, ERR_BUSY, "this process has its seat already");
-    if (atomic_load(&core.sender.is_running))
+    if (has_sender())
         return err_set(err, ERR_BUSY, "the sender was started before the seat was taken");
     if (!core.page) {
         int rc = page_open(page_path, &core.page, err);
@@ -187,8 +204,7 @@ static void fill_beat(struct beat_record *ret_beat) {
 
 int core_start(const char *socket_path, const void *hello, size_t size, struct err *err) {
     get_ready();
-    if (atomic_load(&core.sender.is_running))
-        return err_set(err, ERR_BUSY, "the sender runs already");
+    if (has_sender()) return err_set(err, ERR_BUSY, "the sender runs already");
     if (core.memory.fd < 0) memory_init(&core.memory);
     const struct sender_sources from = {
         .steps = &core.steps,
@@ -272,6 +288,7 @@ uint64_t core_step(uint32_t why) {
         return gate_count(&core.gate);
     }
     atomic_store_explicit(&core.is_in_step, true, memory_order_relaxed);
+    sender_resume(&core.sender);
     make_record(why);
     uint64_t count = gate_boundary(&core.gate);
     if (__builtin_expect(count >= atomic_load_explicit(&core.plan_at, memory_order_relaxed), 0))
@@ -321,6 +338,7 @@ bool core_mark(uint32_t bit, double value) {
 static uint64_t push(uint8_t type, const void *bytes, size_t size) {
     bool was_empty = false;
     uint64_t end = frame_ring_push(&core.frames, type, bytes, size, &was_empty);
+    sender_resume(&core.sender);
     if (was_empty) sender_kick(&core.sender);
     return end;
 }
@@ -360,7 +378,7 @@ void core_get_stats(struct core_stats *ret) {
         .frames_bad = get(&core.sender.frames_bad),
         .rss_bytes = get(&core.memory.rss_bytes),
         .rss_peak_bytes = get(&core.memory.rss_peak_bytes),
-        .running = atomic_load(&core.sender.is_running),
+        .running = has_sender(),
         .forked = atomic_load(&core.is_forked),
     };
     /* A forked child may have got a lock that nobody gives back. */

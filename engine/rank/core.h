@@ -29,6 +29,9 @@ struct core_hooks {
     uint64_t (*plan)(uint64_t count); /* returns the next planned count, 0: none */
     void *(*unlock)(void);
     void (*relock)(void *state);
+    /* Called within fork(), in the parent: core_resume() is to be called soon, from outside of it.
+     */
+    void (*forked)(void);
 };
 void core_set_hooks(const struct core_hooks *hooks);
 
@@ -46,6 +49,9 @@ int core_start(const char *socket_path, const void *hello, size_t size, struct e
 
 /* Sends what is left (200 ms at most), ends the thread, leaves the seat. Done by itself at exit. */
 void core_stop(void);
+
+/* Starts the sender again, which was paused for a fork. The next step or event does it too. */
+void core_resume(void);
 
 /* The end of a step: its record, then the gate, then the plan. `why` is or-ed into the record.
  * Returns the steps done. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -312,12 +313,14 @@ static void flush(struct sender *s) {
 static void *run(void *arg) {
     struct sender *s = arg;
     prctl(PR_SET_NAME, "inductop", 0, 0, 0);
-    while (!atomic_load(&s->must_stop)) {
+    atomic_store(&s->tid, gettid());
+    while (!atomic_load(&s->must_stop) && !atomic_load(&s->must_pause)) {
         turn(s);
         uint64_t until = s->next_beat_ns;
         if (s->sock < 0 && s->next_try_ns < until) until = s->next_try_ns;
-        if (!atomic_load(&s->must_stop)) wait_for_work(s, until);
+        wait_for_work(s, until); /* a kick before it ends it at once */
     }
+    if (!atomic_load(&s->must_stop)) return NULL;
     flush(s);
     if (s->sock >= 0) close(s->sock);
     s->sock = -1;
@@ -338,7 +341,16 @@ static int start_thread(struct sender *s) {
     if (failed) failed = pthread_create(&s->thread, NULL, run, s);
     pthread_attr_destroy(&attr);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
+    atomic_store(&s->is_running, !failed);
     return failed;
+}
+
+static void end_thread(struct sender *s, _Atomic bool *request) {
+    atomic_store(request, true);
+    sender_kick(s);
+    pthread_join(s->thread, NULL);
+    atomic_store(&s->is_running, false);
+    atomic_store(request, false);
 }
 
 int sender_start(struct sender *s, const struct sender_sources *from, const char *path,
@@ -359,12 +371,8 @@ int sender_start(struct sender *s, const struct sender_sources *from, const char
     s->chance = (uint32_t)getpid() * 2654435761u;
     s->retry_ns = RETRY_FIRST_NS;
     s->next_try_ns = s->next_beat_ns = 0;
-    atomic_store(&s->must_stop, false);
     if (s->wake <= 0) s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (s->wake < 0) return errno;
-    int failed = start_thread(s);
-    atomic_store(&s->is_running, !failed);
-    return failed;
+    return s->wake < 0 ? errno : start_thread(s);
 }
 
 void sender_kick(struct sender *s) {
@@ -372,19 +380,38 @@ void sender_kick(struct sender *s) {
 }
 
 void sender_stop(struct sender *s) {
-    if (!atomic_load(&s->is_running)) return;
-    atomic_store(&s->must_stop, true);
-    sender_kick(s);
-    pthread_join(s->thread, NULL);
-    atomic_store(&s->is_running, false);
+    sender_resume(s); /* what is queued goes out */
+    pthread_mutex_lock(&s->life);
+    if (atomic_load(&s->is_running)) end_thread(s, &s->must_stop);
+    pthread_mutex_unlock(&s->life);
 }
 
-void sender_abandon(struct sender *s) {
-    if (s->wake > 0) close(s->wake);
-    s->wake = 0;
+void sender_before_fork(struct sender *s) {
+    pthread_mutex_lock(&s->life);
     if (!atomic_load(&s->is_running)) return;
-    atomic_store(&s->is_running, false);
-    if (s->sock >= 0) close(s->sock); /* never shutdown(): that would reach the parent's */
-    s->sock = -1;
+    end_thread(s, &s->must_pause);
+    atomic_store(&s->is_paused, true);
+    /* A thread that was joined is still counted for some microseconds. */
+    for (int i = 0; i < 1000 && tgkill(getpid(), atomic_load(&s->tid), 0) == 0; i++) sched_yield();
+}
+
+void sender_after_fork_in_parent(struct sender *s) {
+    pthread_mutex_unlock(&s->life);
+}
+
+void sender_after_fork_in_child(struct sender *s) {
+    s->life = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    atomic_store(&s->is_paused, false);
     atomic_store(&s->is_connected, false);
+    if (s->wake > 0) close(s->wake);
+    if (s->sock >= 0) close(s->sock); /* never shutdown(): that would reach the parent's */
+    s->wake = 0;
+    s->sock = -1;
+}
+
+void sender_resume(struct sender *s) {
+    if (!atomic_load_explicit(&s->is_paused, memory_order_relaxed)) return;
+    pthread_mutex_lock(&s->life);
+    if (atomic_exchange(&s->is_paused, false)) start_thread(s);
+    pthread_mutex_unlock(&s->life);
 }

@@ -38,13 +38,16 @@ struct sender_sources {
 struct sender {
     struct sender_sources from;
     pthread_t thread;
+    _Atomic pid_t tid;
+    pthread_mutex_t life;    /* of start, pause, resume, stop */
     _Atomic bool is_running; /* the thread was started in this process and not joined */
+    _Atomic bool is_paused;  /* it was ended for a fork and is to be started again */
     int wake; /* eventfd, 0: none yet; kept over a stop, since other threads may be writing to it */
     int sock; /* -1: not connected; the thread's own */
     struct sockaddr_un address;
     uint8_t hello[SENDER_HELLO_ROOM];
     size_t hello_size;
-    _Atomic bool must_stop;
+    _Atomic bool must_stop, must_pause;
 
     uint64_t next_try_ns, next_beat_ns, retry_ns;
     uint32_t chance;
@@ -72,7 +75,15 @@ void sender_kick(struct sender *sender);
 /* Sends what is left, SENDER_FLUSH_NS at most, and ends the thread. */
 void sender_stop(struct sender *sender);
 
-/* In a forked child: there is no thread here, and the connection is the parent's. */
-void sender_abandon(struct sender *sender);
+/* Around fork(). Before it the thread ends, so that the child finds everything whole, and since an
+ * interpreter may warn of threads at a fork; the connection stays. In the parent sender_resume()
+ * starts it again: not from within fork(), but soon after. The child has no thread, and the
+ * connection is the parent's. */
+void sender_before_fork(struct sender *sender);
+void sender_after_fork_in_parent(struct sender *sender);
+void sender_after_fork_in_child(struct sender *sender);
+
+/* Cheap when there is nothing to resume. */
+void sender_resume(struct sender *sender);
 
 #endif

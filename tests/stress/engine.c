@@ -138,14 +138,14 @@ static void become_ghost(void) {
     for (int fd = 3; fd < 256; fd++) /* the sockets and the lock */
         if (fd != log_fd) close(fd);
     chance_init((uint64_t)getpid());
-    nap_us(chance_unit() * 60000);
+    nap_us(chance_unit() * 200000);
 }
 
 static void trouble(const char *where) {
     if (stress.calm) return;
     bool is_late = strcmp(where, "asked") != 0;
     if (chance(0.001)) nap_us(chance_unit() * 70000);
-    if (is_late && chance(0.01)) {
+    if (is_late && chance(strcmp(where, "voted") == 0 ? 0.04 : 0.01)) {
         become_ghost();
         return;
     }

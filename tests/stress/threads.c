@@ -339,7 +339,8 @@ int main(int argc, char **argv) {
     struct core_stats stats;
     core_get_stats(&stats);
     int splits = count_splits();
-    uint64_t unaccounted = stats.steps - stats.steps_sent - stats.steps_dropped;
+    uint64_t unaccounted =
+        stats.steps - stats.steps_sent - stats.steps_dropped - stats.steps_queued;
     printf("%u proposals, %lu steps, %lu connections, %lu waits, %lu events and states sent; %d "
            "splits, %lu records unaccounted for\n",
            atomic_load(&page->ids), stats.steps, stats.connects, stats.waits, stats.sent, splits,

@@ -354,8 +354,9 @@ def test_engine_that_does_not_read_holds_up_the_end_for_a_moment_only(engine: En
         core.stop()
         say(took=time.monotonic() - begun)
     """)
-    engine.accept()
+    conn = engine.accept()
     assert 0.15 < run.end()[0]["took"] < 2
+    conn.sock.close()
 
 
 def test_last_state_wins_although_the_buffer_was_full(engine: Engine, script) -> None:
@@ -601,6 +602,36 @@ def test_forked_child_is_inert_and_the_parents_stream_is_whole(engine: Engine, s
     assert run.end() == [{"forked": 0}]
     assert [s["step"] for s in conn.steps()] == list(range(20))
     assert conn.of(EVENT) == [] and conn.of(STATE) == []
+
+
+def test_fork_finds_no_thread_of_ours_and_the_sender_comes_back(engine: Engine, script) -> None:
+    engine.listen()
+    run = script("""
+        import warnings
+        warnings.simplefilter("error")
+        join(); start()
+        wait(lambda: core.stats()["connected"])
+        threads = lambda: len(os.listdir("/proc/self/task"))
+        before, during = threads(), []
+        os.register_at_fork(after_in_parent=lambda: during.append(threads()))
+        for _ in range(20):
+            child = os.fork()
+            if child == 0:
+                os._exit(0)
+            os.waitpid(child, 0)
+            core.event(b"between")
+        beats = core.stats()["beats"]
+        wait(lambda: core.stats()["beats"] > beats)
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        wait(lambda: threads() == 2)
+        say(before=before, during=during, after=threads(), connects=core.stats()["connects"])
+    """)
+    conn = engine.accept()
+    conn.until(lambda: conn.ended)
+    assert run.end() == [{"before": 2, "during": [1] * 21, "after": 2, "connects": 1}]
+    assert conn.of(EVENT) == [b"between"] * 20
 
 
 def test_forked_child_that_joins_begins_anew(engine: Engine, script) -> None:
