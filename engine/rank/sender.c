@@ -59,6 +59,7 @@ static void lose_connection(struct sender *s) {
     atomic_store(&s->is_connected, false);
     outbox_clear(&s->front);
     outbox_rewind(&s->back);
+    s->current = &s->front; /* the next connection begins with a hello */
     s->inbox_size = s->skip = 0;
     gate_withdraw(s->from.gate, 0);
     try_later(s, clock_now_ns());

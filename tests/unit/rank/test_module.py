@@ -343,6 +343,30 @@ def test_stopped_engine_costs_nothing_and_gets_whole_frames_later(engine: Engine
     assert conn.bytes == b""
 
 
+def test_connection_that_dies_in_the_middle_of_a_frame_is_taken_up_with_a_hello(engine: Engine, script) -> None:
+    engine.listen()
+    run = script("""
+        join(); start()
+        wait(lambda: core.stats()["connected"])
+        for i in range(700):
+            core.event(b'%06d' % i + b'y' * 1000)
+        wait(lambda: core.stats()["queued"] > 100000)
+        say(ready=1)
+        wait(lambda: core.stats()["connects"] == 2 and core.stats()["queued"] == 0)
+    """)
+    first = engine.accept()
+    run.line()
+    first.until(lambda: len(first.of(EVENT)) > 5)
+    first.sock.close()
+    second = engine.accept()
+    second.until(lambda: second.ended)
+    run.end()
+    assert second.frames[0][0] == HELLO
+    numbers = [int(e[:6]) for e in second.of(EVENT)]
+    assert all(len(e) == 1006 for e in second.of(EVENT)) and second.bytes == b""
+    assert numbers == list(range(numbers[0], 700))  # what the first had taken is its own loss
+
+
 def test_engine_that_does_not_read_holds_up_the_end_for_a_moment_only(engine: Engine, script) -> None:
     engine.listen()
     run = script("""
