@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/data/process.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ struct process *process_new(const char *key, const char *group, int rank) {
 }
 
 static void use_free(struct use *use) {
-    for (size_t i = 0; i < use->facts.breaks; i++) free(use->breaks[i]);
+    for (size_t i = 0; i < use->breaks_count; i++) free(use->breaks[i]);
     free(use->breaks);
     free(use->verdict);
     series_done(&use->ms);
@@ -33,12 +34,22 @@ static void unit_done(struct store_unit *unit) {
     free((char *)unit->name);
     free((char *)unit->file);
     free((char *)unit->origin);
+    free((char *)unit->target);
+}
+
+void process_changed(struct process *process) {
+    shared_unref(process->frozen);
+    process->frozen = NULL;
 }
 
 void process_free(struct process *process) {
     for (size_t i = 0; i < process->facts.use_count; i++) use_free(process->uses[i]);
     for (size_t i = 0; i < process->facts.unit_count; i++) unit_done(&process->units[i]);
     for (size_t i = 0; i < ARRAY_SIZE(process->texts); i++) free(process->texts[i]);
+    process_changed(process);
+    shared_unref(process->identity);
+    shared_unref(process->units_frozen);
+    curve_done(&process->curve);
     free(process->uses);
     free(process->units);
     free(process->key);
@@ -79,23 +90,48 @@ static struct use *use_named(struct process *process, const struct event *event)
     return use_of(process, process->facts.variant);
 }
 
-static void take_step(struct process *process, const struct event *event) {
-    struct use *use = use_named(process, event);
-    double ms;
-    int64_t rss;
-    process->facts.steps++;
-    if (!process->facts.has_step || event->step > process->facts.step)
-        process->facts.step = event->step;
-    process->facts.has_step = true;
+static void take_rss(struct use *use, const struct step_record *record) {
+    if (!(record->valid & STEP_HAS_RSS)) return;
+    if (!use->facts.has_peak_rss || record->rss_bytes > use->facts.peak_rss)
+        use->facts.peak_rss = record->rss_bytes;
+    use->rss = record->rss_bytes;
+    use->has_rss = use->facts.has_peak_rss = true;
+}
+
+static void add_point(struct process *process, const struct step_record *record, double t) {
+    float ms = record->dur_ns ? (float)((double)record->dur_ns / 1e6) : NAN;
+    curve_add(&process->curve,
+              &(struct curve_point){
+                  .step = record->step < UINT32_MAX ? (uint32_t)record->step : UINT32_MAX,
+                  .count = 1,
+                  .clean = record->why == 0 && record->dur_ns,
+                  .variant = record->variant,
+                  .t = (float)t,
+                  .ms = ms,
+                  .least = ms,
+                  .most = ms,
+                  .why = record->why,
+              });
+}
+
+void process_step(struct process *process, const struct step_record *record, double t) {
+    struct store_rank *facts = &process->facts;
+    struct use *use = use_of(process, record->variant);
+    facts->t = t;
+    facts->has_variant = true;
+    facts->variant = record->variant;
+    facts->steps++;
+    if (!facts->has_step || record->step > facts->step) facts->step = record->step;
+    facts->has_step = true;
     use->facts.steps++;
-    if (event_is_true(event, "clean") && event_number(event, "ms", &ms)) {
-        series_add(&use->ms, ms);
+    if (record->why == 0 && record->dur_ns) {
+        series_add(&use->ms, (double)record->dur_ns / 1e6);
         use->facts.clean++;
     }
-    if (!event_int(event, "rss", &rss) || rss < 0) return;
-    if (!use->facts.has_peak_rss || (uint64_t)rss > use->facts.peak_rss)
-        use->facts.peak_rss = (uint64_t)rss;
-    use->facts.has_peak_rss = true;
+    take_rss(use, record);
+    pace_add(&process->pace, record, t);
+    if (process->curve.spine) add_point(process, record, t);
+    process_changed(process);
 }
 
 static void take_compile(struct process *process, const struct event *event) {
@@ -106,7 +142,7 @@ static void take_compile(struct process *process, const struct event *event) {
     if (trigger && strcmp(trigger, "recompile") == 0) use->facts.recompiles++;
     if (!event_number(event, "ms", &ms)) return;
     spans_add(&use->compiles, event->t - ms / 1e3, event->t);
-    use->facts.compile_s = spans_total(&use->compiles);
+    use->facts.compile_s = use->compile_base + spans_total(&use->compiles);
 }
 
 static char *break_text(const struct event *event) {
@@ -127,7 +163,7 @@ static char *break_text(const struct event *event) {
 static void take_break(struct process *process, const struct event *event) {
     struct use *use = use_named(process, event);
     CLEANUP(cleanup_free) char *text = break_text(event);
-    size_t count = use->facts.breaks;
+    size_t count = use->breaks_count;
     if (!text || count == BREAKS_MOST) return;
     for (size_t i = 0; i < count; i++)
         if (strcmp(use->breaks[i], text) == 0) return;
@@ -135,8 +171,8 @@ static void take_break(struct process *process, const struct event *event) {
         use->breaks_room = count ? 2 * count : 8;
         use->breaks = mem_resize(use->breaks, use->breaks_room, sizeof use->breaks[0]);
     }
-    use->breaks[count] = mem_strdup(text);
-    use->facts.breaks = count + 1;
+    use->breaks[use->breaks_count++] = mem_strdup(text);
+    use->facts.breaks++;
 }
 
 /* Not use_named(): the settings in force are not what it is about. */
@@ -176,6 +212,7 @@ static void take_unit(struct process *process, const struct event *event) {
     unit.name = text_dup(event, "name");
     unit.file = text_dup(event, "file");
     unit.origin = text_dup(event, "origin");
+    unit.target = text_dup(event, "target");
     unit.has_line = event_int(event, "line", &unit.line);
     while (i < count && process->units[i].unit != unit.unit) i++;
     if (i == UNITS_MOST) {
@@ -187,6 +224,8 @@ static void take_unit(struct process *process, const struct event *event) {
     else
         process->units = mem_resize(process->units, count + 1, sizeof unit);
     process->units[i] = unit;
+    shared_unref(process->units_frozen);
+    process->units_frozen = NULL;
     process->facts.unit_count = i < count ? count : count + 1;
 }
 
@@ -213,14 +252,55 @@ static void take_rank(struct process *process, const struct event *event) {
     facts->has_pid |= event_int(event, "pid", &facts->pid);
     facts->has_world |= event_int(event, "world", &facts->world);
     facts->has_restart |= event_int(event, "restart", &facts->restart);
+    process->has_exit |= event_int(event, "exit", &process->exit);
+    process->has_local_rank |= event_int(event, "local_rank", &process->local_rank);
+    shared_unref(process->identity);
+    process->identity = NULL;
 }
 
 void process_take(struct process *process, const struct event *event) {
     static void (*const takes[EVENT_KIND_COUNT])(struct process *, const struct event *) = {
-        [EVENT_RANK] = take_rank,       [EVENT_UNIT] = take_unit,   [EVENT_STEP] = take_step,
-        [EVENT_COMPILE] = take_compile, [EVENT_BREAK] = take_break, [EVENT_SPEEDUP] = take_speedup,
-        [EVENT_SWITCH] = take_switch,
+        [EVENT_RANK] = take_rank,   [EVENT_UNIT] = take_unit,       [EVENT_COMPILE] = take_compile,
+        [EVENT_BREAK] = take_break, [EVENT_SPEEDUP] = take_speedup, [EVENT_SWITCH] = take_switch,
     };
     process->facts.t = event->t;
+    process_changed(process);
     if (event->kind < EVENT_KIND_COUNT && takes[event->kind]) takes[event->kind](process, event);
+}
+
+static uint64_t count_of(const json_t *object, const char *name) {
+    json_int_t value = json_integer_value(json_object_get(object, name));
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+/* Uses stand in the order of first use, which the teller knows better. */
+static void move_use(struct process *process, struct use *use, size_t to) {
+    size_t at = 0;
+    while (process->uses[at] != use) at++;
+    if (at <= to) return;
+    memmove(process->uses + to + 1, process->uses + to, (at - to) * sizeof process->uses[0]);
+    process->uses[to] = use;
+}
+
+void process_told(struct process *process, size_t i, const json_t *told) {
+    struct use *use = use_of(process, (uint32_t)count_of(told, "variant"));
+    move_use(process, use, i);
+    struct store_use *facts = &use->facts;
+    const json_t *rss = json_object_get(told, "peak_rss");
+    const json_t *median = json_object_get(told, "median_ms");
+    facts->steps = count_of(told, "steps");
+    facts->clean = count_of(told, "clean");
+    facts->compiles = count_of(told, "compiles");
+    facts->recompiles = count_of(told, "recompiles");
+    facts->breaks = count_of(told, "breaks");
+    facts->compile_s = json_number_value(json_object_get(told, "compile_s"));
+    use->compile_base = facts->compile_s - spans_total(&use->compiles);
+    if (json_is_integer(rss)) {
+        facts->has_peak_rss = true;
+        facts->peak_rss = count_of(told, "peak_rss");
+    }
+    use->told_clean = json_is_number(median) ? facts->clean : 0;
+    use->told_median = json_number_value(median);
+    use->median_count = 0;
+    process_changed(process);
 }

@@ -9,41 +9,13 @@
 #include "engine/base/attr.h"
 #include "engine/base/mem.h"
 #include "engine/data/process.h"
+#include "engine/data/store_parts.h"
 #include "engine/base/banned.h"
-
-enum { PROBLEMS_KEPT = 100, RANKS_MOST = 1 << 20 };
-
-struct variant {
-    uint32_t key;
-    char *label;
-    json_t *settings;
-    UT_hash_handle hh;
-};
-
-struct current {
-    char *group;
-    json_t *settings;
-    UT_hash_handle hh;
-};
-
-struct store {
-    struct process **processes, *by_key;
-    size_t count, room;
-    struct process **latest; /* by rank number */
-    size_t latest_room;
-    struct variant *variants;
-    struct current *currents;
-    struct switches switches;
-    struct store_problem problems[PROBLEMS_KEPT];
-    uint64_t problem_total;
-    uint64_t dropped[STORE_LOSS_COUNT];
-    json_t *job, *as_written;
-    double t;
-};
 
 struct store *store_new(void) {
     struct store *store = mem_new(sizeof *store);
     store->as_written = json_object();
+    causes_init(&store->causes);
     return store;
 }
 
@@ -55,28 +27,35 @@ static void problem_done(struct store_problem *problem) {
 
 static void free_maps(struct store *store) {
     struct variant *variant, *next_variant;
-    struct current *current, *next_current;
+    struct group *group, *next_group;
     HASH_CLEAR(hh, store->by_key);
     HASH_ITER(hh, store->variants, variant, next_variant) {
         HASH_DEL(store->variants, variant);
+        shared_unref(variant->frozen);
         json_decref(variant->settings);
         free(variant->label);
         free(variant);
     }
-    HASH_ITER(hh, store->currents, current, next_current) {
-        HASH_DEL(store->currents, current);
-        json_decref(current->settings);
-        free(current->group);
-        free(current);
+    HASH_ITER(hh, store->groups, group, next_group) {
+        HASH_DEL(store->groups, group);
+        shared_unref(group->settings_frozen);
+        shared_unref(group->ran_frozen);
+        json_decref(group->settings);
+        json_decref(group->ran);
+        free(group->key);
+        free(group);
     }
 }
 
 struct store *store_free(struct store *store) {
     if (!store) return NULL;
+    views_free(store);
     free_maps(store);
     for (size_t i = 0; i < store->count; i++) process_free(store->processes[i]);
     for (size_t i = 0; i < PROBLEMS_KEPT; i++) problem_done(&store->problems[i]);
     switches_done(&store->switches);
+    causes_done(&store->causes);
+    shared_unref(store->job_frozen);
     json_decref(store->job);
     json_decref(store->as_written);
     free(store->processes);
@@ -86,6 +65,17 @@ struct store *store_free(struct store *store) {
 }
 
 /* ---- ranks ---- */
+
+struct group *store_group(struct store *store, const char *key) {
+    struct group *group;
+    HASH_FIND_STR(store->groups, key, group);
+    if (group) return group;
+    group = mem_new(sizeof *group);
+    group->key = mem_strdup(key);
+    group->index = HASH_COUNT(store->groups);
+    HASH_ADD_KEYPTR(hh, store->groups, group->key, strlen(group->key), group);
+    return group;
+}
 
 static struct process *latest_of(const struct store *store, int rank) {
     return (size_t)rank < store->latest_room ? store->latest[rank] : NULL;
@@ -106,17 +96,18 @@ static void set_latest(struct store *store, struct process *process) {
 static struct process *add_process(struct store *store, const char *key, const char *group,
                                    int rank) {
     struct process *process = process_new(key, group, rank);
+    process->group = store_group(store, group)->index;
     if (store->count == store->room) {
         store->room = store->room ? 2 * store->room : 16;
         store->processes = mem_resize(store->processes, store->room, sizeof store->processes[0]);
     }
     store->processes[store->count++] = process;
     HASH_ADD_KEYPTR(hh, store->by_key, process->key, strlen(process->key), process);
+    views_process(store, process);
     return process;
 }
 
-/* NULL for a number that cannot be a rank's. */
-static struct process *process_of(struct store *store, const char *group, int rank) {
+struct process *store_process(struct store *store, const char *group, int rank) {
     if (rank < 0 || rank >= RANKS_MOST) return NULL;
     struct process *process = latest_of(store, rank);
     if (process && (!group || strcmp(process->facts.group, group) == 0)) return process;
@@ -147,8 +138,7 @@ static struct variant *variant_of(const struct store *store, uint32_t key) {
     return variant;
 }
 
-/* Any event may be the first that names a variant. */
-static struct variant *need_variant(struct store *store, uint32_t key) {
+struct variant *store_need_variant(struct store *store, uint32_t key) {
     struct variant *variant = variant_of(store, key);
     if (variant) return variant;
     variant = mem_new(sizeof *variant);
@@ -158,41 +148,45 @@ static struct variant *need_variant(struct store *store, uint32_t key) {
     return variant;
 }
 
+void store_label(struct variant *variant, const char *label) {
+    if (!label || !label[0]) return;
+    free(variant->label);
+    variant->label = mem_strdup(label);
+}
+
 static void take_variant(struct store *store, const struct event *event) {
     int64_t key = 0;
     event_int(event, "variant", &key);
-    struct variant *variant = need_variant(store, (uint32_t)key);
-    const char *label = event_text(event, "label");
-    if (label && label[0]) {
-        free(variant->label);
-        variant->label = mem_strdup(label);
-    }
+    struct variant *variant = store_need_variant(store, (uint32_t)key);
+    store_label(variant, event_text(event, "label"));
     json_t *settings = json_object_get(event->body, "settings");
     json_incref(settings);
     json_decref(variant->settings);
     variant->settings = settings;
+    shared_unref(variant->frozen);
+    variant->frozen = NULL;
 }
 
-static void set_current(struct store *store, const char *group, json_t *settings) {
-    struct current *current;
-    HASH_FIND_STR(store->currents, group, current);
-    if (!current) {
-        current = mem_new(sizeof *current);
-        current->group = mem_strdup(group);
-        HASH_ADD_KEYPTR(hh, store->currents, current->group, strlen(current->group), current);
-    }
-    json_incref(settings);
-    json_decref(current->settings);
-    current->settings = settings;
+static void set_json(json_t **place, const struct snapshot_pairs **frozen, json_t *value) {
+    json_incref(value);
+    json_decref(*place);
+    *place = value;
+    shared_unref(*frozen);
+    *frozen = NULL;
+}
+
+static void set_current(struct store *store, const struct switch_facts *facts) {
+    struct group *group = store_group(store, facts->group);
+    set_json(&group->settings, &group->settings_frozen, facts->to);
+    set_json(&group->ran, &group->ran_frozen, facts->ran);
 }
 
 static void take_switch(struct store *store, const struct event *event, const char *group) {
     const struct switch_facts *facts = switches_take(&store->switches, event, group);
     const char *status = event_text(event, "status");
-    if (!status || strcmp(status, "applied") != 0 || strcmp(facts->by, "baseline") == 0 ||
-        !facts->to)
-        return;
-    set_current(store, facts->group, facts->to);
+    if (status && strcmp(status, "applied") == 0 && strcmp(facts->by, "baseline") != 0 && facts->to)
+        set_current(store, facts);
+    views_switch(store, event, facts);
 }
 
 static void take_problem(struct store *store, const struct event *event) {
@@ -213,32 +207,84 @@ static void take_job(struct store *store, const struct event *event) {
     json_incref(event->body);
     json_decref(store->job);
     store->job = event->body;
+    shared_unref(store->job_frozen);
+    store->job_frozen = NULL;
 }
 
-void store_take(struct store *store, const struct event *event, const char *group) {
-    struct process *process = NULL;
-    if (event->kind == EVENT_RANK && event_text(event, "group")) group = event_text(event, "group");
-    if (event->has_rank) process = process_of(store, group, event->rank);
-    if (process) process_take(process, event);
-    if (process && event->kind == EVENT_RANK) take_hello(store, process, event);
-    if (process && !group) group = process->facts.group;
-    if (event->t > store->t) store->t = event->t;
-    int64_t variant;
-    if (event_int(event, "variant", &variant)) need_variant(store, (uint32_t)variant);
+static void take_compile(struct store *store, const struct process *process,
+                         const struct event *event) {
+    if (process) causes_take(&store->causes, event, pace_step_at(&process->pace, event->t));
+}
+
+json_t *store_causes(const struct store *store) {
+    return causes_json(&store->causes);
+}
+
+/* ---- the door ---- */
+
+static void take_kind(struct store *store, const struct process *process, const struct event *event,
+                      const char *group) {
     switch ((int)event->kind) {
     case EVENT_VARIANT: take_variant(store, event); break;
     case EVENT_SWITCH: take_switch(store, event, group); break;
+    case EVENT_COMPILE: take_compile(store, process, event); break;
     case EVENT_PROBLEM: take_problem(store, event); break;
     case EVENT_JOB: take_job(store, event); break;
+    case EVENT_SUMMARY: totals_take(store, event); break;
     default: break;
     }
 }
 
+void store_take(struct store *store, const struct event *event, const char *group) {
+    struct process *process = NULL;
+    if (event->kind == EVENT_STEP) {
+        struct step_record record;
+        event_to_step(event, &record);
+        store_step(store, &record, event->has_rank ? event->rank : -1, group, 0);
+        return;
+    }
+    if (event->kind == EVENT_RANK && event_text(event, "group")) group = event_text(event, "group");
+    if (event->has_rank) process = store_process(store, group, event->rank);
+    bool is_news = views_is_news(store, process, event);
+    if (process) process_take(process, event);
+    if (process && event->kind == EVENT_RANK) take_hello(store, process, event);
+    if (process && !group) group = process->facts.group;
+    if (event->t > store->t) store->t = event->t;
+    store->version++;
+    int64_t variant;
+    if (event_int(event, "variant", &variant)) store_need_variant(store, (uint32_t)variant);
+    take_kind(store, process, event, group);
+    views_take(store, process, event, group, is_news);
+}
+
+void store_step(struct store *store, const struct step_record *record, int rank, const char *group,
+                uint64_t start_ns) {
+    struct process *process = store_process(store, group, rank);
+    double t = (double)((int64_t)record->end_ns - (int64_t)start_ns) / 1e9;
+    if (t > store->t) store->t = t;
+    store->version++;
+    store_need_variant(store, record->variant);
+    if (process) process_step(process, record, t);
+}
+
 void store_dropped(struct store *store, const char *group, int rank, enum store_loss loss,
                    uint64_t count) {
-    struct process *process = process_of(store, group, rank);
+    struct process *process = store_process(store, group, rank);
     store->dropped[loss] += count;
-    if (process) process->facts.dropped[loss] += count;
+    store->version++;
+    if (!process) return;
+    process->facts.dropped[loss] += count;
+    process_changed(process);
+}
+
+void store_set_dropped(struct store *store, const char *group, int rank,
+                       const uint64_t dropped[STORE_LOSS_COUNT]) {
+    const struct process *process = store_process(store, group, rank);
+    for (int i = 0; process && i < STORE_LOSS_COUNT; i++) {
+        uint64_t before = process->facts.dropped[i];
+        if (dropped[i] > before)
+            store_dropped(store, group, rank, (enum store_loss)i, dropped[i] - before);
+    }
 }
 
 /* ---- questions ---- */
@@ -264,7 +310,8 @@ const struct store_use *store_use(const struct store *store, size_t rank, size_t
 }
 
 double store_use_median_ms(const struct store *store, size_t rank, size_t i) {
-    return series_median(&store->processes[rank]->uses[i]->ms);
+    const struct use *use = store->processes[rank]->uses[i];
+    return use->told_clean > use->ms.count ? use->told_median : series_median(&use->ms);
 }
 
 const char *store_variant_label(const struct store *store, uint32_t key) {
@@ -277,10 +324,10 @@ json_t *store_variant_settings(const struct store *store, uint32_t key) {
     return variant ? variant->settings : NULL;
 }
 
-json_t *store_current(const struct store *store, const char *group) {
-    struct current *current;
-    HASH_FIND_STR(store->currents, group, current);
-    return current ? current->settings : store->as_written;
+json_t *store_current(const struct store *store, const char *key) {
+    struct group *group;
+    HASH_FIND_STR(store->groups, key, group);
+    return group && group->settings ? group->settings : store->as_written;
 }
 
 size_t store_switch_count(const struct store *store) {

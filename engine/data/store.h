@@ -22,8 +22,14 @@
  *     peak_rss     largest `rss` of a step event
  *     speedup      the last speedup event
  *
- * What is lost on the way is told by store_dropped() and stands beside the figures. One owner, one
- * thread; what is handed out is lent until the next store_take().
+ * What is lost on the way is told by store_dropped() and stands beside the figures. A summary event
+ * replaces the figures that it holds, losses included: who comes late gets the totals by one, and
+ * what is told afterwards counts on from there. Of a use whose median was told so, that median
+ * holds until as many clean steps were seen here.
+ *
+ * One owner, one thread; what is handed out is lent until the next store_take() or store_step().
+ * What a screen needs beyond the figures (step times over the whole life, lists of events and
+ * compiles) is kept only after store_keep_views(), and is seen through snapshot.h.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_DATA_STORE_H
 #define INDUCTOP_DATA_STORE_H
@@ -61,7 +67,7 @@ struct store_rank {
 
 struct store_unit {
     int64_t unit;
-    const char *name, *file, *origin;
+    const char *name, *file, *origin, *target;
     bool has_line;
     int64_t line;
 };
@@ -91,9 +97,23 @@ struct store_problem {
 struct store *store_new(void);
 struct store *store_free(struct store *store); /* returns NULL */
 
+/* From now on also what snapshots show. Call it before anything is told. */
+void store_keep_views(struct store *store);
+
 /* Takes one event; what it needs of it is copied, or kept by JSON reference: do not change the body
  * afterwards. */
 void store_take(struct store *store, const struct event *event, const char *group);
+
+/* A step of a rank, as the step event that event_from_step() makes of it. */
+void store_step(struct store *store, const struct step_record *record, int rank, const char *group,
+                uint64_t start_ns);
+
+/* Recompiles by cause, as in the field `causes` of a summary: a new reference. */
+json_t *store_causes(const struct store *store);
+
+/* All that was lost of a rank so far. */
+void store_set_dropped(struct store *store, const char *group, int rank,
+                       const uint64_t dropped[STORE_LOSS_COUNT]);
 
 /* `count` more things are lost. `rank` -1: of no rank. */
 void store_dropped(struct store *store, const char *group, int rank, enum store_loss loss,

@@ -92,4 +92,7 @@ void summary_event(const struct store *store, struct event *ret) {
         lost[i] = store_dropped_total(store, (enum store_loss)i);
     *ret = event_make(EVENT_SUMMARY, store_time(store), "{s:o, s:o, s:o}", "ranks", ranks,
                       "switches", switches, "drops", drops(lost));
+    json_t *causes = store_causes(store);
+    if (json_array_size(causes)) json_object_set(ret->body, "causes", causes);
+    json_decref(causes);
 }

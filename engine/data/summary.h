@@ -19,10 +19,12 @@
  *               speedup {ratio, low, high, pairs, verdict} as in the last speedup event
  *     switches  in the order in which they were first told, without attempts that were made again
  *               (again: true): id, by, group, to, at, status over all ranks (switches.h), reason
+ *     causes    recompiles by cause, those that differ in figures only as one: frame, cause, count,
+ *               seconds, ranks ("0-3"), last_rank, last_t, last_step
  *     drops     {steps, events, bad} over all, those of no rank included
  *
  * What is not known is left out: median_ms without a clean step, peak_rss without an rss, speedup
- * without a speedup event. */
+ * without a speedup event, causes without a recompile. */
 void summary_event(const struct store *store, struct event *ret);
 
 /* Adds the lines of the table, each ended by a newline. Columns that do not fit `width` are left

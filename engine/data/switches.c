@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/data/switches.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/mem.h"
+#include "engine/data/words.h"
 #include "engine/base/banned.h"
-
-enum { RANKS_MOST = 1 << 20 };
 
 static const char *const names[SWITCH_STATUS_COUNT] = {
     [SWITCH_UNTOLD] = "proposed", [SWITCH_PROPOSED] = "proposed",
@@ -38,8 +38,14 @@ void switches_done(struct switches *switches) {
         free(facts->group);
         free(facts->by);
         free(facts->reason);
+        free(facts->file);
+        free(facts->place);
         free(facts->by_rank);
+        rank_set_done(&facts->ranks);
+        json_decref(facts->from);
         json_decref(facts->to);
+        json_decref(facts->tag);
+        json_decref(facts->ran);
     }
     free(switches->list);
     switches_init(switches);
@@ -64,8 +70,13 @@ static struct switch_facts *find_or_add(struct switches *switches, const char *g
         switches->room = switches->room ? 2 * switches->room : 16;
         switches->list = mem_resize(switches->list, switches->room, sizeof switches->list[0]);
     }
-    struct switch_facts *facts = &switches->list[switches->count++];
-    *facts = (struct switch_facts){.id = id, .by = mem_strdup(by), .group = mem_strdup("")};
+    struct switch_facts *facts = &switches->list[switches->count];
+    *facts = (struct switch_facts){.seq = switches->count++,
+                                   .id = id,
+                                   .by = mem_strdup(by),
+                                   .group = mem_strdup(""),
+                                   .lost_ms = NAN,
+                                   .swap_ms = NAN};
     return facts;
 }
 
@@ -92,24 +103,51 @@ static void set_status(struct switch_facts *facts, const struct event *event) {
     facts->by_rank[rank] = (uint8_t)status;
 }
 
-const struct switch_facts *switches_take(struct switches *switches, const struct event *event,
-                                         const char *group) {
+static void set_json(json_t **place, json_t *value) {
+    if (!value || json_is_null(value)) return;
+    json_incref(value);
+    json_decref(*place);
+    *place = value;
+}
+
+static void set_most(double *place, const struct event *event, const char *field) {
+    double value;
+    if (event_number(event, field, &value)) *place = fmax(*place, value); /* NaN gives way */
+}
+
+static void set_place(struct switch_facts *facts, const struct event *event) {
+    char *place = words_of_place(event);
+    if (!place) return;
+    free(facts->place);
+    facts->place = place;
+    set_text(&facts->file, event_text(event, "file"));
+    facts->has_line = event_int(event, "line", &facts->line);
+}
+
+struct switch_facts *switches_take(struct switches *switches, const struct event *event,
+                                   const char *group) {
     int64_t id = 0;
     event_int(event, "id", &id);
     const char *by = event_text(event, "by");
     size_t before = switches->count;
     struct switch_facts *facts = find_or_add(switches, group, by ? by : "", id);
     if (switches->count > before) facts->t = event->t;
+    facts->last_t = event->t;
+    facts->is_changed = true;
+    if (event->has_rank) rank_set_add(&facts->ranks, event->rank);
     if (!facts->group[0]) set_text(&facts->group, group);
-    json_t *to = json_object_get(event->body, "to");
-    if (json_is_object(to) && to != facts->to) {
-        json_decref(facts->to);
-        facts->to = json_incref(to);
-    }
+    json_t *to = json_object_get(event->body, "to"), *from = json_object_get(event->body, "from");
+    if (json_is_object(to)) set_json(&facts->to, to);
+    if (json_is_object(from)) set_json(&facts->from, from);
+    set_json(&facts->tag, json_object_get(event->body, "tag"));
+    set_json(&facts->ran, json_object_get(event->body, "ran"));
     facts->has_at |= event_int(event, "at", &facts->at);
     facts->has_variant |= event_int(event, "variant", &facts->variant);
     facts->is_tried_again |= event_is_true(event, "again");
+    set_most(&facts->lost_ms, event, "lost_ms");
+    set_most(&facts->swap_ms, event, "swap_ms");
     set_text(&facts->reason, event_text(event, "reason"));
+    set_place(facts, event);
     set_status(facts, event);
     return facts;
 }

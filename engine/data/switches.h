@@ -19,35 +19,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/data/rank_set.h"
+#include "engine/data/switch_status.h"
 #include "engine/event/event.h"
-
-enum switch_status {
-    SWITCH_UNTOLD,
-    SWITCH_PROPOSED,
-    SWITCH_READY,
-    SWITCH_COMMITTED,
-    SWITCH_APPLIED,
-    SWITCH_NOT_REACHED,
-    SWITCH_ABORTED,
-    SWITCH_REFUSED,
-    SWITCH_MISSED,
-    SWITCH_FAILED,
-    SWITCH_STATUS_COUNT
-};
 
 /* One switch; everything in it belongs to the list. */
 struct switch_facts {
-    char *group; /* "" when not known */
+    uint64_t seq; /* its place in the list */
+    char *group;  /* "" when not known */
     int64_t id;
     char *by;
-    json_t *to; /* NULL when not told */
-    bool has_at, has_variant;
+    json_t *from, *to; /* settings before and asked for, NULL when not told */
+    bool has_at, has_variant, has_line;
     bool is_tried_again; /* under another id */
-    int64_t at, variant;
-    char *reason;            /* NULL without one */
-    double t;                /* of the first event about it */
-    enum switch_status told; /* last, by nobody's rank */
-    uint8_t *by_rank;        /* enum switch_status by rank number, `rank_room` of them */
+    bool is_changed;     /* since its owner last took this back */
+    int64_t at, variant, line;
+    char *reason, *file, *place; /* NULL without one; place: "train.py:41" */
+    json_t *tag;                 /* of who asked, or NULL */
+    json_t *ran;                 /* unit to what ran, as told last, or NULL */
+    double t, last_t;            /* of the first and the last event about it */
+    double lost_ms, swap_ms;     /* the most that a rank told, NaN: none did */
+    struct rank_set ranks;       /* that told of it */
+    enum switch_status told;     /* last, by nobody's rank */
+    uint8_t *by_rank;            /* enum switch_status by rank number, `rank_room` of them */
     size_t rank_room;
 };
 
@@ -61,13 +55,10 @@ void switches_done(struct switches *switches);
 
 /* Takes an event of kind switch; `group` may be NULL. Returns the switch, lent until the next call.
  */
-const struct switch_facts *switches_take(struct switches *switches, const struct event *event,
-                                         const char *group);
+struct switch_facts *switches_take(struct switches *switches, const struct event *event,
+                                   const char *group);
 
 /* Over all ranks; `ranks` is how many the group has. */
 enum switch_status switch_overall(const struct switch_facts *facts, size_t ranks);
-
-/* As in JSON; "proposed" for one that was never told. */
-const char *switch_status_name(enum switch_status status);
 
 #endif

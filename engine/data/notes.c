@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/data/notes.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "engine/data/snapshot.h"
+#include "engine/base/banned.h"
+
+/* Texts are those of the event's body, which each of them keeps. */
+struct problem {
+    struct snapshot_problem shown;
+    json_t *body;
+};
+
+struct finding {
+    struct snapshot_finding shown;
+    json_t *body;
+};
+
+struct output {
+    struct snapshot_output shown;
+    json_t *body;
+};
+
+static void problem_done(void *thing) {
+    json_decref(((struct problem *)thing)->body);
+}
+
+static void finding_done(void *thing) {
+    json_decref(((struct finding *)thing)->body);
+}
+
+static void output_done(void *thing) {
+    json_decref(((struct output *)thing)->body);
+}
+
+static int rank_of(const struct event *event) {
+    return event->has_rank ? event->rank : -1;
+}
+
+static const char *text_of(const struct event *event, const char *field) {
+    const char *text = event_text(event, field);
+    return text ? text : "";
+}
+
+void notes_problem(struct roll *problems, const struct event *event) {
+    struct problem *problem = shared_new(sizeof *problem, problem_done);
+    struct shared shared = problem->shown.shared;
+    problem->body = json_incref(event->body);
+    problem->shown = (struct snapshot_problem){
+        .shared = shared,
+        .t = event->t,
+        .rank = rank_of(event),
+        .what = text_of(event, "what"),
+        .text = text_of(event, "text"),
+        .hint = event_text(event, "hint"),
+        .count = 1,
+    };
+    for (size_t i = problems->count; i-- > 0;) {
+        const struct snapshot_problem *old = roll_at(problems, i);
+        if (old->rank != problem->shown.rank || strcmp(old->text, problem->shown.text) != 0 ||
+            strcmp(old->what, problem->shown.what) != 0)
+            continue;
+        problem->shown.count += old->count;
+        roll_set(problems, i, problem);
+        return;
+    }
+    roll_add(problems, problem);
+}
+
+void notes_finding(struct roll *findings, const struct event *event) {
+    struct finding *finding = shared_new(sizeof *finding, finding_done);
+    struct shared shared = finding->shown.shared;
+    finding->body = json_incref(event->body);
+    finding->shown = (struct snapshot_finding){
+        .shared = shared,
+        .t = event->t,
+        .rank = rank_of(event),
+        .text = text_of(event, "text"),
+        .action = event_text(event, "action"),
+        .evidence = event_text(event, "evidence"),
+        .lost_s = NAN,
+        .gain = NAN,
+        .count = 1,
+    };
+    event_number(event, "lost_s", &finding->shown.lost_s);
+    event_number(event, "gain", &finding->shown.gain);
+    for (size_t i = findings->count; i-- > 0;) {
+        const struct snapshot_finding *old = roll_at(findings, i);
+        if (old->rank != finding->shown.rank || strcmp(old->text, finding->shown.text) != 0)
+            continue;
+        finding->shown.count += old->count;
+        roll_set(findings, i, finding);
+        return;
+    }
+    roll_add(findings, finding);
+}
+
+void notes_output(struct roll *outputs, const struct event *event) {
+    struct output *output = shared_new(sizeof *output, output_done);
+    struct shared shared = output->shown.shared;
+    output->body = json_incref(event->body);
+    output->shown = (struct snapshot_output){
+        .shared = shared,
+        .t = event->t,
+        .rank = rank_of(event),
+        .stream = text_of(event, "stream"),
+        .text = text_of(event, "text"),
+    };
+    roll_add(outputs, output);
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/attr.h"
+#include "engine/base/mem.h"
+#include "engine/data/snapshot_parts.h"
+#include "engine/data/stats.h"
+#include "engine/base/banned.h"
+
+enum { MEDIAN_OF = 1024 };
+
+struct identity {
+    struct snapshot_identity shown;
+    char *texts[8];
+};
+
+struct rank {
+    struct snapshot_rank shown;
+    struct snapshot_use uses[];
+};
+
+/* ---- identity and units ---- */
+
+static void identity_done(void *thing) {
+    struct identity *identity = thing;
+    for (size_t i = 0; i < ARRAY_SIZE(identity->texts); i++) free(identity->texts[i]);
+}
+
+static const struct snapshot_identity *identity_of(const struct process *process) {
+    const struct store_rank *facts = &process->facts;
+    struct identity *identity = shared_new(sizeof *identity, identity_done);
+    struct snapshot_identity *shown = &identity->shown;
+    const struct {
+        const char *from, **to;
+    } texts[] = {
+        {facts->group, &shown->group},   {facts->host, &shown->host},
+        {facts->python, &shown->python}, {facts->torch, &shown->torch},
+        {facts->device, &shown->device}, {facts->state, &shown->state},
+        {facts->reason, &shown->reason}, {facts->switching, &shown->switching},
+    };
+    static_assert(ARRAY_SIZE(texts) == ARRAY_SIZE(identity->texts), "one place for each text");
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+        if (texts[i].from) *texts[i].to = identity->texts[i] = mem_strdup(texts[i].from);
+    shown->has_pid = facts->has_pid;
+    shown->pid = facts->pid;
+    shown->has_world = facts->has_world;
+    shown->world = facts->world;
+    shown->has_restart = facts->has_restart;
+    shown->restart = facts->restart;
+    shown->has_exit = process->has_exit;
+    shown->exit = process->exit;
+    shown->has_local_rank = process->has_local_rank;
+    shown->local_rank = process->local_rank;
+    return shown;
+}
+
+static void units_done(void *thing) {
+    struct snapshot_units *units = thing;
+    for (size_t i = 0; i < units->count; i++) {
+        free((char *)units->units[i].name);
+        free((char *)units->units[i].file);
+        free((char *)units->units[i].origin);
+        free((char *)units->units[i].target);
+    }
+}
+
+static char *dup(const char *text) {
+    return text ? mem_strdup(text) : NULL;
+}
+
+static const struct snapshot_units *units_of(const struct process *process) {
+    size_t count = process->facts.unit_count;
+    struct snapshot_units *units =
+        shared_new(sizeof *units + count * sizeof units->units[0], units_done);
+    units->count = count;
+    for (size_t i = 0; i < count; i++) {
+        const struct store_unit *from = &process->units[i];
+        units->units[i] = (struct snapshot_unit){
+            .unit = from->unit,
+            .name = mem_strdup(from->name ? from->name : ""),
+            .file = dup(from->file),
+            .origin = dup(from->origin),
+            .target = dup(from->target),
+            .has_line = from->has_line,
+            .line = from->line,
+        };
+    }
+    return units;
+}
+
+/* ---- uses ---- */
+
+struct snapshot_speedup freeze_speedup(const struct store_speedup *speedup) {
+    static const char *const verdicts[] = {"measuring", "faster", "slower", "tie"};
+    struct snapshot_speedup frozen = {.ratio = NAN, .low = NAN, .high = NAN};
+    for (size_t i = 0; speedup->verdict && i < ARRAY_SIZE(verdicts); i++)
+        if (strcmp(verdicts[i], speedup->verdict) == 0) frozen.verdict = verdicts[i];
+    frozen.pairs = speedup->pairs;
+    if (!speedup->has_ratio) return frozen;
+    frozen.has_ratio = true;
+    frozen.ratio = speedup->ratio;
+    frozen.low = speedup->low;
+    frozen.high = speedup->high;
+    return frozen;
+}
+
+static double last_median(const struct series *series) {
+    double values[MEDIAN_OF];
+    size_t count = series->count < MEDIAN_OF ? series->count : MEDIAN_OF;
+    for (size_t i = 0; i < count; i++) values[i] = series_at(series, series->count - count + i);
+    stats_sort(values, count);
+    return stats_median(values, count);
+}
+
+/* Sorting costs: the median is made anew only when the steps have grown by an eighth. */
+static double median_of(struct use *use) {
+    if (use->told_clean > use->ms.count) return use->told_median;
+    size_t due = use->median_count + use->median_count / 8;
+    if (due > use->median_count + MEDIAN_OF / 4) due = use->median_count + MEDIAN_OF / 4;
+    if (use->median_count && use->ms.count <= due) return use->median_ms;
+    use->median_count = use->ms.count;
+    return use->median_ms = last_median(&use->ms);
+}
+
+static struct snapshot_use use_of(struct use *use) {
+    const struct store_use *facts = &use->facts;
+    return (struct snapshot_use){
+        .variant = facts->variant,
+        .steps = facts->steps,
+        .clean = facts->clean,
+        .compiles = facts->compiles,
+        .recompiles = facts->recompiles,
+        .breaks = facts->breaks,
+        .median_ms = median_of(use),
+        .compile_s = facts->compiles ? facts->compile_s : NAN,
+        .rss_peak = facts->has_peak_rss ? (double)facts->peak_rss : NAN,
+        .speedup = freeze_speedup(&facts->speedup),
+    };
+}
+
+bool is_eager_variant(const struct store *store, const struct process *process, uint32_t variant) {
+    const char *scope =
+        json_string_value(json_object_get(store_variant_settings(store, variant), "scope"));
+    if (scope && strcmp(scope, "eager") == 0) return true;
+    for (size_t i = 0; variant == 0 && i < process->facts.unit_count; i++) {
+        const char *origin = process->units[i].origin;
+        if (!origin || strcmp(origin, "inductop") != 0) return false;
+    }
+    return variant == 0;
+}
+
+/* ---- the rank ---- */
+
+static void rank_done(void *thing) {
+    struct snapshot_rank *rank = thing;
+    shared_unref(rank->who);
+    shared_unref(rank->units);
+    curve_view_done(&rank->curve);
+}
+
+static double reading(const struct pace *pace, uint32_t bit, uint64_t value, double scale) {
+    return pace->count && pace->last.valid & bit ? (double)value * scale : NAN;
+}
+
+static void set_readings(struct snapshot_rank *rank, const struct pace *pace) {
+    const struct step_record *last = &pace->last;
+    rank->data_ms = reading(pace, STEP_HAS_DATA, last->data_ns, 1e-6);
+    rank->forward_ms = reading(pace, STEP_HAS_FORWARD, last->forward_ns, 1e-6);
+    rank->backward_ms = reading(pace, STEP_HAS_BACKWARD, last->backward_ns, 1e-6);
+    rank->optimizer_ms = reading(pace, STEP_HAS_OPTIMIZER, last->optimizer_ns, 1e-6);
+    rank->ops = reading(pace, STEP_HAS_OPS, last->ops, 1);
+    rank->rss = reading(pace, STEP_HAS_RSS, last->rss_bytes, 1);
+    rank->cpu_bytes = reading(pace, STEP_HAS_CPU, last->cpu_bytes, 1);
+    rank->cpu_peak = reading(pace, STEP_HAS_CPU, last->cpu_peak_bytes, 1);
+    rank->device_bytes = reading(pace, STEP_HAS_DEVICE, last->device_bytes, 1);
+    rank->device_peak = reading(pace, STEP_HAS_DEVICE, last->device_peak_bytes, 1);
+}
+
+static void set_pace(struct snapshot_rank *rank, const struct pace *pace) {
+    struct pace_figures figures;
+    pace_figures(pace, &figures);
+    rank->ms = figures.ms;
+    rank->median_ms = figures.median;
+    rank->p95_ms = figures.p95;
+    rank->clean = figures.clean;
+    rank->rate = figures.rate;
+    rank->step_t = pace->count ? pace_last_t(pace) : NAN;
+}
+
+static void set_sums(const struct store *store, struct process *process, struct rank *rank) {
+    struct snapshot_rank *shown = &rank->shown;
+    bool is_eager = is_eager_variant(store, process, process->facts.variant);
+    double seconds = 0;
+    shown->rss_peak = shown->rss_over_eager = NAN;
+    shown->speedup = freeze_speedup(&(struct store_speedup){0});
+    for (size_t i = 0; i < process->facts.use_count; i++) {
+        struct use *use = process->uses[i];
+        const struct snapshot_use *frozen = &rank->uses[i];
+        shown->compiles += frozen->compiles;
+        shown->recompiles += frozen->recompiles;
+        shown->breaks += frozen->breaks;
+        shown->rss_peak = fmax(shown->rss_peak, frozen->rss_peak);
+        if (frozen->compiles) seconds += frozen->compile_s;
+        if (process->facts.has_variant && frozen->variant == process->facts.variant)
+            shown->speedup = frozen->speedup;
+        if (use->has_rss && !is_eager && is_eager_variant(store, process, frozen->variant))
+            shown->rss_over_eager = shown->rss - (double)use->rss;
+    }
+    shown->compile_s = shown->compiles ? seconds : NAN;
+}
+
+const struct snapshot_rank *freeze_rank(struct store *store, size_t i) {
+    struct process *process = store->processes[i];
+    const struct store_rank *facts = &process->facts;
+    if (process->frozen) return shared_ref(process->frozen);
+    if (!process->identity) process->identity = identity_of(process);
+    if (!process->units_frozen) process->units_frozen = units_of(process);
+    size_t count = facts->use_count;
+    struct rank *rank = shared_new(sizeof *rank + count * sizeof rank->uses[0], rank_done);
+    struct snapshot_rank *shown = &rank->shown;
+    shown->rank = facts->rank;
+    shown->group = process->group;
+    shown->is_shown = store_rank_is_shown(store, i);
+    shown->who = shared_ref(process->identity);
+    shown->units = shared_ref(process->units_frozen);
+    shown->t = facts->t;
+    shown->steps = facts->steps;
+    shown->has_step = facts->has_step;
+    shown->step = facts->step;
+    shown->has_variant = facts->has_variant;
+    shown->variant = facts->variant;
+    memcpy(shown->dropped, facts->dropped, sizeof shown->dropped);
+    set_pace(shown, &process->pace);
+    set_readings(shown, &process->pace);
+    for (size_t k = 0; k < count; k++) rank->uses[k] = use_of(process->uses[k]);
+    shown->use_count = count;
+    shown->uses = rank->uses;
+    set_sums(store, process, rank);
+    shown->curve = curve_view(&process->curve);
+    process->frozen = shown;
+    return shared_ref(shown);
+}

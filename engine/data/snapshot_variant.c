@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/mem.h"
+#include "engine/data/pairs.h"
+#include "engine/data/snapshot_parts.h"
+#include "engine/base/banned.h"
+
+static void variants_done(void *thing) {
+    struct snapshot_variants *variants = thing;
+    for (size_t i = 0; i < variants->count; i++) {
+        free((char *)variants->variants[i].label);
+        shared_unref(variants->variants[i].settings);
+    }
+}
+
+static uint64_t most(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+static const struct snapshot_use *use_of(const struct snapshot_rank *rank, uint32_t variant) {
+    for (size_t i = 0; i < rank->use_count; i++)
+        if (rank->uses[i].variant == variant) return &rank->uses[i];
+    return NULL;
+}
+
+static void add_use(struct snapshot_variant *variant, const struct snapshot_use *use) {
+    variant->ranks++;
+    variant->steps = most(variant->steps, use->steps);
+    variant->clean = most(variant->clean, use->clean);
+    variant->compiles = most(variant->compiles, use->compiles);
+    variant->recompiles = most(variant->recompiles, use->recompiles);
+    variant->breaks = most(variant->breaks, use->breaks);
+    variant->compile_s = fmax(variant->compile_s, use->compile_s);
+    variant->rss_peak = fmax(variant->rss_peak, use->rss_peak);
+}
+
+struct ratio {
+    double ratio;
+    const struct snapshot_rank *rank;
+    const struct snapshot_speedup *speedup;
+};
+
+static int compare(const void *a, const void *b) {
+    double x = ((const struct ratio *)a)->ratio, y = ((const struct ratio *)b)->ratio;
+    return (x > y) - (x < y);
+}
+
+/* Of the rank in the middle; without any ratio, that of any rank that has a verdict. */
+static void set_speedup(struct snapshot_variant *variant, struct ratio *ratios, size_t count,
+                        const struct snapshot_rank *fallback) {
+    variant->speedup = freeze_speedup(&(struct store_speedup){0});
+    variant->speedup_rank = -1;
+    if (count) {
+        qsort(ratios, count, sizeof ratios[0], compare);
+        variant->speedup = *ratios[(count - 1) / 2].speedup;
+        variant->speedup_rank = ratios[(count - 1) / 2].rank->rank;
+    } else if (fallback) {
+        variant->speedup = use_of(fallback, variant->variant)->speedup;
+        variant->speedup_rank = fallback->rank;
+    }
+}
+
+struct scratch {
+    double *medians;
+    struct ratio *ratios;
+};
+
+static void sum_up(struct snapshot_variant *variant, const struct snapshot_rank *const *ranks,
+                   size_t count, const struct scratch *scratch) {
+    size_t ratios = 0, medians = 0;
+    const struct snapshot_rank *fallback = NULL;
+    variant->compile_s = variant->rss_peak = NAN;
+    for (size_t i = 0; i < count; i++) {
+        const struct snapshot_use *use = use_of(ranks[i], variant->variant);
+        if (!use) continue;
+        add_use(variant, use);
+        variant->current += ranks[i]->has_variant && ranks[i]->variant == variant->variant;
+        scratch->medians[medians++] = use->median_ms;
+        if (use->speedup.verdict) fallback = ranks[i];
+        if (use->speedup.has_ratio)
+            scratch->ratios[ratios++] = (struct ratio){use->speedup.ratio, ranks[i], &use->speedup};
+    }
+    variant->median_ms = middle(scratch->medians, medians);
+    set_speedup(variant, scratch->ratios, ratios, fallback);
+}
+
+static bool is_eager(const struct store *store, uint32_t variant) {
+    bool is_any = false;
+    for (size_t i = 0; i < store->count; i++) {
+        if (!store_rank_is_shown(store, i)) continue;
+        if (!is_eager_variant(store, store->processes[i], variant)) return false;
+        is_any = true;
+    }
+    return is_any;
+}
+
+const struct snapshot_variants *
+freeze_variants(struct store *store, const struct snapshot_rank *const *ranks, size_t count) {
+    size_t room = HASH_COUNT(store->variants);
+    struct snapshot_variants *variants =
+        shared_new(sizeof *variants + room * sizeof variants->variants[0], variants_done);
+    struct scratch scratch = {mem_array(count + 1, sizeof(double)),
+                              mem_array(count + 1, sizeof(struct ratio))};
+    for (struct variant *from = store->variants; from; from = from->hh.next) {
+        struct snapshot_variant *to = &variants->variants[variants->count++];
+        if (!from->frozen && from->settings) from->frozen = pairs_new(from->settings);
+        to->variant = from->key;
+        to->label = mem_strdup(from->label);
+        to->settings = shared_ref(from->frozen);
+        to->is_eager = is_eager(store, from->key);
+        sum_up(to, ranks, count, &scratch);
+    }
+    free(scratch.medians);
+    free(scratch.ratios);
+    return variants;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/data/telling.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/attr.h"
+#include "engine/base/buf.h"
+#include "engine/base/mem.h"
+#include "engine/data/switches.h"
+#include "engine/data/words.h"
+#include "engine/base/banned.h"
+
+void line_done(struct line *line) {
+    free(line->key);
+    free(line->what);
+    free(line->text);
+    free(line->place);
+    *line = (struct line){0};
+}
+
+static const char *text_of(const struct event *event, const char *field) {
+    const char *text = event_text(event, field);
+    return text ? text : "";
+}
+
+static bool is_text(const struct event *event, const char *field, const char *wanted) {
+    return strcmp(text_of(event, field), wanted) == 0;
+}
+
+static void tell_job(const struct event *event, struct line *line) {
+    int64_t number;
+    line->what = mem_strdup("job");
+    if (event_int(event, "signal", &number))
+        line->text = mem_printf("ended by signal %" PRId64, number);
+    else if (event_int(event, "exit", &number))
+        line->text = mem_printf("ended with exit code %" PRId64, number);
+    else if (is_text(event, "state", "ended") || is_text(event, "state", "lost"))
+        line->text = mem_strdup("ended, its exit status is not known");
+    else
+        line->text = mem_strdup(text_of(event, "state"));
+    if (event_int(event, "exit", &number) && number == 0)
+        line->level = LEVEL_GOOD;
+    else if (!is_text(event, "state", "running"))
+        line->level = LEVEL_BAD;
+}
+
+static const struct {
+    const char *state;
+    enum snapshot_level level;
+} states[] = {
+    {"hooked", LEVEL_PLAIN}, {"running", LEVEL_PLAIN}, {"refused", LEVEL_BAD},
+    {"stalled", LEVEL_NOTE}, {"lost", LEVEL_BAD},      {"finished", LEVEL_PLAIN},
+    {"exited", LEVEL_PLAIN},
+};
+
+static void tell_rank(const struct event *event, struct line *line) {
+    const char *state = text_of(event, "state"), *reason = event_text(event, "reason");
+    const char *switching = event_text(event, "switching");
+    struct buf text = BUF_INIT;
+    int64_t exit = 0;
+    buf_puts(&text, state);
+    if (strcmp(state, "hooked") == 0) {
+        buf_printf(&text, ", torch %s, %s", text_of(event, "torch"), text_of(event, "device"));
+        if (switching && strcmp(switching, "live") != 0)
+            buf_printf(&text, ", switching: %s", switching);
+    }
+    if (event_int(event, "exit", &exit)) buf_printf(&text, " with code %" PRId64, exit);
+    if (reason && reason[0]) buf_printf(&text, ": %s", reason);
+    line->what = mem_strdup("rank");
+    line->text = buf_take(&text);
+    for (size_t i = 0; i < ARRAY_SIZE(states); i++)
+        if (strcmp(states[i].state, state) == 0) line->level = states[i].level;
+    if (exit) line->level = LEVEL_BAD;
+}
+
+static void tell_unit(const struct event *event, struct line *line) {
+    const char *origin = text_of(event, "origin");
+    bool is_script = strcmp(origin, "script") == 0;
+    line->what = mem_strdup("unit");
+    line->text = mem_printf("%s is compiled%s%s", text_of(event, "name"), is_script ? "" : " by ",
+                            is_script ? "" : origin);
+    line->place = words_of_place(event);
+}
+
+static void tell_compile(const struct event *event, const struct telling *telling,
+                         struct line *line) {
+    const char *cause = event_text(event, "cause"), *failed = event_text(event, "failed");
+    const char *trigger = text_of(event, "trigger");
+    bool is_again = strcmp(trigger, "recompile") == 0;
+    struct buf text = BUF_INIT;
+    buf_puts(&text, text_of(event, "frame"));
+    if (failed) buf_printf(&text, "%sfailed: %s", text.size ? " " : "", failed);
+    if (is_again && cause) {
+        const char *remedy;
+        CLEANUP(cleanup_free) char *words = words_of_cause(cause, &remedy);
+        buf_printf(&text, "%s%s", text.size ? ": " : "", words);
+    } else if (!is_again) {
+        buf_printf(&text, "%s(%s, %s)", text.size ? " " : "", trigger, telling->label);
+    }
+    line->what = mem_strdup(is_again ? "recompile" : "compile");
+    line->text = buf_take(&text);
+    line->level = failed ? LEVEL_BAD : is_again ? LEVEL_NOTE : LEVEL_PLAIN;
+    event_number(event, "ms", &line->ms);
+    line->has_step = telling->has_step;
+    line->step = telling->step;
+}
+
+static void tell_break(const struct event *event, const struct telling *telling,
+                       struct line *line) {
+    line->what = mem_strdup("graph break");
+    line->text = mem_strdup(text_of(event, "reason"));
+    line->place = words_of_place(event);
+    line->level = LEVEL_NOTE;
+    line->has_step = telling->has_step;
+    line->step = telling->step;
+}
+
+static void tell_speedup(const struct event *event, const struct telling *telling,
+                         struct line *line) {
+    double ratio, low = 0, high = 0;
+    int64_t pairs = 0;
+    event_number(event, "low", &low);
+    event_number(event, "high", &high);
+    event_int(event, "pairs", &pairs);
+    line->what = mem_strdup("speedup");
+    if (event_number(event, "ratio", &ratio))
+        line->text = mem_printf("%s: %.2f over eager (95 %%: %.2f to %.2f, %" PRId64 " pairs), %s",
+                                telling->label, ratio, low, high, pairs, text_of(event, "verdict"));
+    else
+        line->text = mem_printf("%s: %s", telling->label, text_of(event, "verdict"));
+    if (is_text(event, "verdict", "faster")) line->level = LEVEL_GOOD;
+    if (is_text(event, "verdict", "slower")) line->level = LEVEL_NOTE;
+}
+
+static void tell_sentence(const struct event *event, struct line *line) {
+    const char *hint = event_text(event, event->kind == EVENT_PROBLEM ? "hint" : "action");
+    line->what = mem_strdup(event->kind == EVENT_PROBLEM ? "problem" : "finding");
+    line->text = hint ? mem_printf("%s. %s", text_of(event, "text"), hint)
+                      : mem_strdup(text_of(event, "text"));
+    line->level = event->kind == EVENT_PROBLEM ? LEVEL_BAD : LEVEL_NOTE;
+}
+
+/* One line; figures apart, what is the same on several ranks has the same key. */
+static void finish(const struct event *event, const struct telling *telling, struct line *line) {
+    for (char *at = line->text; *at; at++)
+        if (*at == '\n' || *at == '\r' || *at == '\t') *at = ' ';
+    const char *text = event->kind == EVENT_SPEEDUP ? telling->label : line->text;
+    CLEANUP(cleanup_free) char *plain = words_without_numbers(text);
+    line->key = mem_printf("%s %s %s", line->what, plain, line->place ? line->place : "");
+}
+
+bool line_of_event(const struct event *event, const struct telling *telling, struct line *ret) {
+    *ret = (struct line){.ms = NAN, .has_step = event->has_step, .step = event->step};
+    switch ((int)event->kind) {
+    case EVENT_JOB: tell_job(event, ret); break;
+    case EVENT_RANK:
+        if (is_text(event, "state", "asleep")) return false;
+        tell_rank(event, ret);
+        break;
+    case EVENT_UNIT: tell_unit(event, ret); break;
+    case EVENT_COMPILE: tell_compile(event, telling, ret); break;
+    case EVENT_BREAK: tell_break(event, telling, ret); break;
+    case EVENT_SPEEDUP: tell_speedup(event, telling, ret); break;
+    case EVENT_PROBLEM:
+    case EVENT_FINDING: tell_sentence(event, ret); break;
+    default: return false;
+    }
+    finish(event, telling, ret);
+    return true;
+}
+
+static enum snapshot_level level_of(enum switch_status status) {
+    if (status == SWITCH_APPLIED) return LEVEL_GOOD;
+    if (status == SWITCH_NOT_REACHED) return LEVEL_NOTE;
+    return status > SWITCH_NOT_REACHED ? LEVEL_BAD : LEVEL_PLAIN;
+}
+
+bool line_of_switch(const struct switch_facts *facts, enum switch_status status, struct line *ret) {
+    if (facts->is_tried_again || status < SWITCH_COMMITTED) return false;
+    *ret = (struct line){.ms = facts->lost_ms, .has_step = facts->has_at};
+    ret->step = (uint64_t)facts->at;
+    bool is_measure = strcmp(facts->by, "baseline") == 0;
+    struct buf text = BUF_INIT;
+    CLEANUP(cleanup_free) char *change = words_of_change(facts->from, facts->to);
+    if (is_measure)
+        buf_puts(&text, "measuring against eager");
+    else if (change[0])
+        buf_puts(&text, change);
+    else
+        buf_puts(&text, "nothing changes");
+    if (strcmp(facts->by, "engine") == 0) buf_puts(&text, " (put back)");
+    buf_printf(&text, ", %s", switch_status_name(status));
+    if (facts->has_at) buf_printf(&text, " at %" PRId64, facts->at);
+    if (facts->reason && status > SWITCH_APPLIED) buf_printf(&text, ": %s", facts->reason);
+    ret->what = facts->id ? mem_printf("switch %" PRId64, facts->id) : mem_strdup("switch");
+    ret->text = buf_take(&text);
+    ret->place = facts->place ? mem_strdup(facts->place) : NULL;
+    ret->level = level_of(status);
+    ret->key = mem_printf("switch %" PRIu64, facts->seq);
+    if (is_measure) ret->ms = NAN;
+    return true;
+}

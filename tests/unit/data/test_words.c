@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/attr.h"
+#include "engine/data/rank_set.h"
+#include "engine/data/words.h"
+#include "engine/base/banned.h"
+
+static const struct {
+    const char *cause, *words, *remedy; /* remedy: a part of it */
+} causes[] = {
+    {"0/0: tensor 'x' size mismatch at index 0. expected 8, actual 6", "size of x[0]: 8, now 6",
+     "dynamic=on"},
+    {"1:2/3: tensor 'L['x']' size mismatch at index 12. expected 8, actual 6",
+     "size of x[12]: 8, now 6", "dynamic=on"},
+    {"tensor 'x' stride mismatch at index 1. expected 1, actual 32", "stride of x[1]: 1, now 32",
+     "contiguous"},
+    {"0/0: tensor 'x' dtype mismatch. expected Float, actual BFloat16",
+     "dtype of x: Float, now BFloat16", "same dtype"},
+    {"0/0: tensor 'x' rank mismatch. expected 2, actual 3", "dimensions of x: 2, now 3", "number"},
+    {"0/0: tensor 'x' requires_grad mismatch. expected requires_grad=1", "requires_grad of x: 1",
+     "evaluation"},
+    {"0/0: tensor 'L['self']._modules['a'].weight' size mismatch at index 0. expected 8, actual 6",
+     "size of self._modules['a'].weight[0]: 8, now 6", "dynamic=on"},
+    {"0/1: GLOBAL_STATE changed: grad_mode ", "global state: grad_mode ", "Grad mode"},
+    {"0/0: ___check_obj_id(L['fn'], 139823)", "another object: fn", "keep one"},
+    {"0/0: ___check_type_id(L['y'], 94), type=<class 'int'>", "another type: y", NULL},
+    {"0/0: L['n'] == 3  # y = x * n  # a.py:5 in f", "value of n: was 3", "Python number"},
+    {"0/0: len(L['xs']) == 2\nmore", "value of len(xs): was 2", "Python number"},
+    {"0/0: not L['flag']", "not flag", NULL},
+    {"something else", "something else", NULL},
+    {"L['open", "L['open", NULL},
+    {"tensor size mismatch at index ", "size of tensor", "dynamic=on"},
+    {"", "", NULL},
+    {"0/0: ", "", NULL},
+};
+
+static void test_causes_in_plain_words(void **state) {
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(causes); i++) {
+        const char *remedy;
+        char *words = words_of_cause(causes[i].cause, &remedy);
+        assert_string_equal(words, causes[i].words);
+        if (!causes[i].remedy)
+            assert_null(remedy);
+        else if (!remedy || !strstr(remedy, causes[i].remedy))
+            fail_msg("%s: %s", words, remedy);
+        free(words);
+    }
+}
+
+static void check_change(const char *from, const char *to, const char *wanted) {
+    json_t *a = from ? json_loads(from, 0, NULL) : NULL, *b = to ? json_loads(to, 0, NULL) : NULL;
+    char *words = words_of_change(a, b);
+    assert_string_equal(words, wanted);
+    free(words);
+    json_decref(a);
+    json_decref(b);
+}
+
+static void test_changes(void **state) {
+    (void)state;
+    check_change("{}", "{\"dynamic\":\"on\"}", "dynamic as written to on");
+    check_change("{\"dynamic\":\"on\",\"mode\":\"x\"}", "{\"mode\":\"y\"}",
+                 "mode x to y, dynamic on to as written");
+    check_change("{\"mode\":\"x\"}", "{\"mode\":\"x\"}", "");
+    check_change(NULL, "{\"mode\":\"x\"}", "mode as written to x");
+    check_change(NULL, NULL, "");
+}
+
+static void test_numbers_go(void **state) {
+    (void)state;
+    char *text = words_without_numbers("a1b 22, 3.5");
+    assert_string_equal(text, "a#b #, #.#");
+    free(text);
+}
+
+static const struct {
+    const char *ranks, *text;
+    size_t count;
+} sets[] = {
+    {"", "", 0},
+    {"0", "0", 1},
+    {"1,0", "0,1", 2},
+    {"0-3", "0-3", 4},
+    {"5,4,3", "3-5", 3},
+    {"0,1,3", "0,1,3", 3},
+    {"7-9,0-511", "0-511", 512},
+    {"3,x,4", "3", 1},
+    {"2-1", "", 0},
+    {"9999999999", "", 0},
+    {"1,1", "1", 1},
+};
+
+static void test_sets_of_ranks(void **state) {
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(sets); i++) {
+        struct rank_set set = {0};
+        rank_set_parse(&set, sets[i].ranks);
+        struct rank_set copy = rank_set_dup(&set);
+        rank_set_done(&set);
+        char *text = rank_set_text(&copy);
+        assert_string_equal(text, sets[i].text);
+        assert_int_equal(copy.count, sets[i].count);
+        free(text);
+        rank_set_done(&copy);
+    }
+    struct rank_set set = {0};
+    assert_int_equal(rank_set_first(&set), -1);
+    assert_false(rank_set_add(&set, -1));
+    assert_false(rank_set_add(&set, RANKS_MOST));
+    assert_true(rank_set_add(&set, 300));
+    assert_false(rank_set_add(&set, 300));
+    assert_true(rank_set_has(&set, 300) && !rank_set_has(&set, 301) && !rank_set_has(&set, 9999));
+    assert_int_equal(rank_set_first(&set), 300);
+    rank_set_done(&set);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_causes_in_plain_words),
+        cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_numbers_go),
+        cmocka_unit_test(test_sets_of_ranks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
