@@ -34,7 +34,7 @@ void *mem_new(size_t size) {
 
 void *mem_resize(void *memory, size_t count, size_t size) {
     if (size && count > SIZE_MAX / size) return checked(NULL);
-    return checked(realloc(memory, count * size ? count * size : 1));
+    return checked(realloc(memory, count && size ? count * size : 1));
 }
 
 char *mem_strndup(const char *text, size_t size) {

@@ -21,6 +21,11 @@ static void tell(struct gate *gate, uint32_t id, uint64_t count, enum gate_outco
     if (gate->ops->outcome) gate->ops->outcome(gate->ctx, id, count, outcome);
 }
 
+static void forget_schedule(struct gate *gate) {
+    gate->schedule_id = gate->entry = 0;
+    gate->schedule_at = PAGE_STEP_NEVER;
+}
+
 /* ---- seat */
 
 static void go_nowhere(struct gate *gate, uint64_t count) {
@@ -36,7 +41,8 @@ void gate_init(struct gate *gate, const struct gate_ops *ops, void *ctx, uint64_
     gate->page = NULL;
     gate->group = NULL;
     gate->seat = (struct page_seat){0};
-    gate->in_force = gate->entry = 0;
+    gate->in_force = 0;
+    forget_schedule(gate);
     atomic_store(&gate->decided, 0);
     gate->mail_id = gate->vote_id = 0;
     gate->mail_is_waiting = false;
@@ -45,6 +51,7 @@ void gate_init(struct gate *gate, const struct gate_ops *ops, void *ctx, uint64_
 }
 
 void gate_abandon(struct gate *gate) {
+    forget_schedule(gate);
     go_nowhere(gate, gate_count(gate));
 }
 
@@ -198,7 +205,6 @@ static void settle(struct gate *gate, uint32_t id) {
     page_word look = atomic_load(&gate_slot(gate)->look);
     while (page_id(look) == id && page_low(look) != LOOK_IDLE)
         if (atomic_compare_exchange_weak(&gate_slot(gate)->look, &look, PAGE_REST)) break;
-    gate->entry = 0;
     kick(gate);
 }
 
@@ -259,17 +265,29 @@ static page_word await(struct gate *gate, uint32_t id) {
     return word;
 }
 
-static void apply(struct gate *gate, uint32_t id, uint64_t count) {
+/* Entry `gate->entry` of `id` now. What is left of a schedule is this rank's own business, the same on every rank; so nothing of
+ * it is pending on the page, and the next proposal can be voted for while it runs. */
+static void run_entry(struct gate *gate, uint32_t id, uint64_t count) {
     uint64_t next = gate->ops->apply(gate->ctx, id, count, gate->entry);
-    atomic_store(&gate_slot(gate)->force, id);
-    atomic_store(&gate->decided, id);
     if (next <= count || next >= PAGE_STEP_NEVER - 1) {
-        settle(gate, id);
+        forget_schedule(gate);
         return;
     }
     gate->entry++;
-    atomic_store(&gate_slot(gate)->look,
-                 page_pack(next, id, LOOK_SWITCH)); /* nobody else writes a look that is a switch */
+    gate->schedule_id = id;
+    gate->schedule_at = next;
+}
+
+static void apply(struct gate *gate, uint32_t id, uint64_t count) {
+    gate_drop_schedule(gate, count);
+    run_entry(gate, id, count);
+    atomic_store(&gate_slot(gate)->force, id);
+    atomic_store(&gate->decided, id);
+    settle(gate, id);
+}
+
+void gate_continue(struct gate *gate, uint64_t count) {
+    run_entry(gate, gate->schedule_id, count);
 }
 
 static void meet_gate(struct gate *gate, uint64_t count, page_word look) {
@@ -304,9 +322,9 @@ void gate_look(struct gate *gate, uint64_t count, page_word look) {
 }
 
 uint32_t gate_drop_schedule(struct gate *gate, uint64_t count) {
-    page_word look = atomic_load(&gate_slot(gate)->look);
-    if (page_low(look) != LOOK_SWITCH || gate->entry == 0) return 0;
-    settle(gate, page_id(look));
-    tell(gate, page_id(look), count, GATE_DROPPED);
-    return page_id(look);
+    uint32_t id = gate->schedule_id;
+    if (!id) return 0;
+    forget_schedule(gate);
+    tell(gate, id, count, GATE_DROPPED);
+    return id;
 }

@@ -26,7 +26,7 @@ enum { GATE_PAYLOAD_MAX = 64 << 10, GATE_REASON_ROOM = 1024 };
 enum gate_outcome {
     GATE_ABORTED, /* not agreed */
     GATE_MISSED,  /* agreed, but this rank cannot take part any more */
-    GATE_DROPPED, /* a schedule that was running ends here, the rest of it will not be applied */
+    GATE_DROPPED, /* a schedule that was running ends here: another switch acts, or a plan */
 };
 const char *gate_outcome_name(enum gate_outcome outcome);
 
@@ -62,7 +62,10 @@ struct gate {
     void *ctx;
     uint32_t in_force; /* what the group had agreed on when this rank came; 0: nothing */
 
-    uint32_t entry;           /* the training thread's own: index of the schedule's next entry */
+    /* The training thread's own: the schedule that runs. */
+    uint32_t schedule_id; /* 0: none */
+    uint32_t entry;       /* index of its next entry */
+    uint64_t schedule_at; /* count at which that acts, PAGE_STEP_NEVER: none does */
     _Atomic uint32_t decided; /* last proposal that was applied here */
 
     pthread_mutex_t lock; /* of all below, held for a copy */
@@ -91,8 +94,9 @@ void gate_leave(struct gate *gate);
 /* For a forked child: the seat is the parent's, so nothing of the page is touched from here on. */
 void gate_abandon(struct gate *gate);
 
-/* The slow part of gate_boundary(): the page or the sender wants something at this count. */
+/* The slow parts of gate_boundary(): the page or the sender wants something at this count; the next entry of a schedule acts. */
 void gate_look(struct gate *gate, uint64_t count, page_word look);
+void gate_continue(struct gate *gate, uint64_t count);
 
 static inline struct page_slot *gate_slot(const struct gate *gate) {
     return atomic_load_explicit(&gate->slot, memory_order_relaxed);
@@ -108,6 +112,7 @@ static inline uint64_t gate_boundary(struct gate *gate) {
     atomic_store(&slot->step, count);
     page_word look = atomic_load(&slot->look);
     if (__builtin_expect(page_step(look) <= count, 0)) gate_look(gate, count, look);
+    if (__builtin_expect(gate->schedule_at <= count, 0)) gate_continue(gate, count); /* unless another switch ended it just now */
     return count;
 }
 

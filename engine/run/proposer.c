@@ -12,13 +12,12 @@
 
 enum { BACK_OFF_MS = 10 }; /* times 4 after each try: 5 tries in 14 s at the most */
 
-enum result { RESULT_NONE, RESULT_APPLIED, RESULT_FAILED, RESULT_MISSED, RESULT_GONE };
+enum result { RESULT_NONE = 0, RESULT_APPLIED, RESULT_FAILED, RESULT_MISSED, RESULT_GONE };
 
 struct member {
     struct proposer_rank rank;
     struct member *next;
     bool is_over;
-    enum result result; /* of the proposal that runs */
 };
 
 enum phase { PHASE_QUEUED, PHASE_VOTING, PHASE_COMMITTED };
@@ -32,6 +31,7 @@ struct ticket {
     char *payload; /* of PREPARE */
     int tries;
     uint64_t next_try_ns;
+    enum result results[PAGE_SLOTS]; /* by slot */
     struct agreement agreement;
 };
 
@@ -39,7 +39,7 @@ struct proposer {
     struct page *page;
     struct proposer_ops ops;
     struct member *members;
-    struct ticket *tickets; /* in the order in which they came; the first of each group is the one that runs */
+    struct ticket *tickets; /* in the order in which they came */
 };
 
 struct proposer *proposer_new(struct page *page, const struct proposer_ops *ops) {
@@ -85,9 +85,9 @@ static struct member *member_at(const struct proposer *proposer, uint32_t group,
     return NULL;
 }
 
-static struct ticket *running(const struct proposer *proposer, uint32_t group) {
+static struct ticket *voting(const struct proposer *proposer, uint32_t group) {
     for (struct ticket *ticket = proposer->tickets; ticket; ticket = ticket->next)
-        if (ticket->told.group == group) return ticket;
+        if (ticket->told.group == group && ticket->phase == PHASE_VOTING) return ticket;
     return NULL;
 }
 
@@ -99,9 +99,8 @@ void proposer_join(struct proposer *proposer, const struct proposer_rank *rank) 
         member->next = proposer->members;
         proposer->members = member;
     }
-    bool is_same = member->rank.gen == rank->gen; /* the same process, connected again */
+    if (member->rank.gen != rank->gen) member->is_over = false; /* not the same process connected again */
     member->rank = *rank;
-    if (!is_same) member->result = RESULT_NONE, member->is_over = false;
 }
 
 static struct page_slot *slot_of(const struct proposer *proposer, const struct member *member) {
@@ -184,7 +183,17 @@ static void end_attempt(struct ticket *ticket, uint64_t now_ns) {
     }
 }
 
+/* A schedule that runs ends where the new switch acts. */
+static void supersede(struct ticket *ticket) {
+    for (struct ticket *old = ticket->proposer->tickets, *next; old && old != ticket; old = next) {
+        next = old->next;
+        if (old->told.group == ticket->told.group && old->phase == PHASE_COMMITTED)
+            finish(ticket->proposer, old, "aborted", "another switch came in between");
+    }
+}
+
 static void commit(struct ticket *ticket) {
+    supersede(ticket);
     size_t entries = json_array_size(ticket->told.schedule);
     json_t *last = json_array_get(ticket->told.schedule, entries - 1);
     ticket->phase = PHASE_COMMITTED;
@@ -202,8 +211,7 @@ static void follow(struct ticket *ticket, enum agreement_result result, uint64_t
 static void start(struct ticket *ticket, uint64_t now_ns) {
     struct proposer *proposer = ticket->proposer;
     struct agreement_member members[PAGE_SLOTS];
-    for (struct member *member = proposer->members; member; member = member->next)
-        if (member->rank.group == ticket->told.group) member->result = RESULT_NONE;
+    memset(ticket->results, 0, sizeof ticket->results);
     struct agreement_question question = {
         .page = proposer->page, .group = ticket->told.group, .members = members,
         .count = roster(proposer, ticket->told.group, members), .payload = ticket->payload,
@@ -222,7 +230,8 @@ static void start(struct ticket *ticket, uint64_t now_ns) {
 static void note_result(struct ticket *ticket, const struct member *member, const struct event *event) {
     const char *reason = event_text(event, "reason"), *file = event_text(event, "file");
     int64_t line = 0;
-    if (member->result != RESULT_FAILED && member->result != RESULT_MISSED) return;
+    enum result result = ticket->results[member->rank.slot];
+    if (result != RESULT_FAILED && result != RESULT_MISSED) return;
     snprintf(ticket->reason, sizeof ticket->reason, "rank %d: %.300s", event->rank, reason ? reason : "no reason told");
     size_t used = strlen(ticket->reason);
     if (file && event_int(event, "line", &line))
@@ -239,13 +248,14 @@ static void settle(struct ticket *ticket) {
     unsigned applied = 0, failed = 0, missed = 0, gone = 0;
     for (struct member *member = proposer->members; member; member = member->next) {
         if (member->rank.group != ticket->told.group) continue;
+        enum result result = ticket->results[member->rank.slot];
         bool is_over = is_gone(proposer, member);
-        if (is_over && member->result == RESULT_NONE) gone++;
-        else if (member->result == RESULT_NONE) return;
-        else if (member->result == RESULT_APPLIED) {
+        if (is_over && result == RESULT_NONE) gone++;
+        else if (result == RESULT_NONE) return;
+        else if (result == RESULT_APPLIED) {
             if (!is_over && !is_later(proposer, member, ticket->told.ends)) return;
             applied++;
-        } else if (member->result == RESULT_FAILED) failed++;
+        } else if (result == RESULT_FAILED) failed++;
         else missed++;
     }
     if (failed) finish(ticket->proposer, ticket, "failed", ticket->reason);
@@ -254,12 +264,27 @@ static void settle(struct ticket *ticket) {
     else finish(ticket->proposer, ticket, "applied", NULL);
 }
 
+/* May it be asked? What was committed before it must have begun on every rank: a schedule that runs may be ended. */
+static bool is_next(const struct ticket *ticket) {
+    const struct proposer *proposer = ticket->proposer;
+    for (const struct ticket *old = proposer->tickets; old != ticket; old = old->next) {
+        if (old->told.group != ticket->told.group) continue;
+        if (old->phase != PHASE_COMMITTED || old->told.ends == old->told.at + 1) return false;
+        if (strcmp(ticket->told.by, old->told.by) == 0) return false;
+        for (const struct member *member = proposer->members; member; member = member->next)
+            if (member->rank.group == old->told.group && !is_gone(proposer, member) &&
+                old->results[member->rank.slot] == RESULT_NONE)
+                return false;
+    }
+    return true;
+}
+
 /* ---- the door */
 
 void proposer_vote(struct proposer *proposer, const struct peer *peer, uint32_t id, bool ready, const char *reason) {
     struct member *member = member_of(proposer, peer);
-    struct ticket *ticket = member ? running(proposer, member->rank.group) : NULL;
-    if (!ticket || ticket->phase != PHASE_VOTING) return;
+    struct ticket *ticket = member ? voting(proposer, member->rank.group) : NULL;
+    if (!ticket) return;
     follow(ticket, agreement_vote(&ticket->agreement, member->rank.slot, member->rank.gen, id, ready, reason), clock_now_ns());
 }
 
@@ -267,8 +292,8 @@ void proposer_leave(struct proposer *proposer, const struct peer *peer) {
     struct member *member = member_of(proposer, peer);
     if (!member) return;
     member->rank.peer = NULL;
-    struct ticket *ticket = running(proposer, member->rank.group);
-    if (!ticket || ticket->phase != PHASE_VOTING) return;
+    struct ticket *ticket = voting(proposer, member->rank.group);
+    if (!ticket) return;
     follow(ticket, agreement_lost(&ticket->agreement, member->rank.slot, member->rank.gen), clock_now_ns());
 }
 
@@ -279,13 +304,15 @@ void proposer_result(struct proposer *proposer, const struct peer *peer, const s
     } results[] = {{"applied", RESULT_APPLIED}, {"failed", RESULT_FAILED}, {"missed", RESULT_MISSED},
                    {"not reached", RESULT_GONE}};
     struct member *member = member_of(proposer, peer);
-    struct ticket *ticket = member ? running(proposer, member->rank.group) : NULL;
+    struct ticket *ticket = proposer->tickets;
     int64_t id = 0;
     const char *by = event_text(event, "by"), *status = event_text(event, "status");
-    if (!ticket || ticket->phase != PHASE_COMMITTED || strcmp(by, ticket->told.by)) return;
-    if (!event_int(event, "id", &id) || id != ticket->told.id || member->result >= RESULT_FAILED) return;
+    if (!member || !event_int(event, "id", &id)) return;
+    while (ticket && (ticket->phase != PHASE_COMMITTED || ticket->told.id != id || strcmp(by, ticket->told.by)))
+        ticket = ticket->next;
+    if (!ticket || ticket->results[member->rank.slot] >= RESULT_FAILED) return;
     for (size_t i = 0; i < ARRAY_SIZE(results); i++)
-        if (strcmp(status, results[i].status) == 0) member->result = results[i].result;
+        if (strcmp(status, results[i].status) == 0) ticket->results[member->rank.slot] = results[i].result;
     note_result(ticket, member, event);
 }
 
@@ -301,7 +328,9 @@ void proposer_propose(struct proposer *proposer, const struct proposal *what) {
 }
 
 bool proposer_is_busy(const struct proposer *proposer, uint32_t group) {
-    return running(proposer, group) != NULL;
+    for (const struct ticket *ticket = proposer->tickets; ticket; ticket = ticket->next)
+        if (ticket->told.group == group) return true;
+    return false;
 }
 
 const json_t *proposer_pending(const struct proposer *proposer, uint32_t group) {
@@ -316,8 +345,7 @@ const json_t *proposer_pending(const struct proposer *proposer, uint32_t group) 
 void proposer_turn(struct proposer *proposer, uint64_t now_ns) {
     for (struct ticket *ticket = proposer->tickets, *next; ticket; ticket = next) {
         next = ticket->next;
-        if (running(proposer, ticket->told.group) != ticket) continue;
-        if (ticket->phase == PHASE_QUEUED && now_ns >= ticket->next_try_ns) start(ticket, now_ns);
+        if (ticket->phase == PHASE_QUEUED && now_ns >= ticket->next_try_ns && is_next(ticket)) start(ticket, now_ns);
         else if (ticket->phase == PHASE_VOTING) follow(ticket, agreement_turn(&ticket->agreement, now_ns), now_ns);
         else if (ticket->phase == PHASE_COMMITTED) settle(ticket);
     }

@@ -17,6 +17,7 @@ class Proposal(NamedTuple):
 
 
 _prepared: dict[int, Proposal] = {}
+_running = 0  # a schedule that has begun and has more entries
 _failed: dict[int, set[int]] = {}
 
 
@@ -36,9 +37,10 @@ def prepare(identity: int, payload: bytes) -> str | None:
         proposal = _read(payload)
         for settings in {text.key(s): s for _, s in proposal.schedule}.values():
             switch.check(settings, switch.current)
-        _prepared.clear()
+        for other in [i for i in _prepared if i != _running]:
+            del _prepared[other]
+            _failed.pop(other, None)
         _prepared[identity] = proposal
-        _failed.clear()
         return None
     except Refused as refused:
         return str(refused)
@@ -49,6 +51,7 @@ def prepare(identity: int, payload: bytes) -> str | None:
 
 def apply(identity: int, count: int, index: int) -> int:
     """Entry `index` now. Returns the count at which the next one acts, 0: none."""
+    global _running
     try:
         _note_failure(identity)
         switch.settle()
@@ -60,7 +63,9 @@ def apply(identity: int, count: int, index: int) -> int:
             switch.tell(identity, proposal.by, switch.current, settings, "failed", count, reason="it failed before in this schedule")
         else:
             switch.apply(settings, identity, proposal.by, count)
-        if index + 1 < len(proposal.schedule):
+        has_more = index + 1 < len(proposal.schedule)
+        _running = identity if has_more else 0
+        if has_more:
             return count + proposal.schedule[index + 1][0] - offset
         return 0
     except Exception as error:

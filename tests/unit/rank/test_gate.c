@@ -358,7 +358,7 @@ static void test_word_that_moved_on_is_told_as_missed(void **state) {
     assert_int_equal(seen.applied, 0);
 }
 
-static void test_schedule_runs_to_its_end_before_the_next_vote(void **state) {
+static void test_vote_is_given_while_a_schedule_runs(void **state) {
     (void)state;
     struct gate_vote vote;
     open_proposal(5);
@@ -367,25 +367,38 @@ static void test_schedule_runs_to_its_end_before_the_next_vote(void **state) {
     seen.next[0] = 5;
     seen.next[1] = 9;
     offer(6, "{}");
-    while (gate_count(&gate) < 9) {
-        uint64_t count = gate_boundary(&gate);
+    while (gate_count(&gate) < 3) {
+        assert_false(gate_take_vote(&gate, &vote)); /* not before it has begun */
+        gate_boundary(&gate);
         gate_hand_over(&gate);
-        int entries = count < 3 ? 0 : count < 5 ? 1 : count < 9 ? 2 : 3;
-        assert_int_equal(seen.applied, entries);
-        assert_false(gate_take_vote(&gate, &vote));
     }
-    assert_int_equal(seen.index, 2);
-    assert_true(seen.count == 9);
+    assert_int_equal(seen.applied, 1);
     gate_boundary(&gate);
     assert_true(gate_take_vote(&gate, &vote));
-    seen.next[0] = 0;
-    atomic_store(&group->word,
-                 page_pack(0, 6, PAGE_OPEN)); /* the next one begins at its entry 0 again */
-    page_arm(group, slot, 6, 1);
-    commit(6, 11);
+    assert_int_equal(vote.id, 6);
     gate_boundary(&gate);
-    assert_int_equal(seen.index, 0);
+    assert_int_equal(seen.applied, 2); /* and it goes on */
+    assert_int_equal(seen.index, 1);
+    assert_int_equal(seen.id, 5);
+}
+
+static void test_next_switch_ends_a_schedule_that_runs(void **state) {
+    (void)state;
+    open_proposal(5);
+    page_arm(group, slot, 5, 2);
+    commit(5, 3);
+    seen.next[0] = 9;
+    while (gate_count(&gate) < 4) gate_boundary(&gate);
+    open_proposal(6);
+    page_arm(group, slot, 6, 2);
+    seen.next[0] = 0;
+    commit(6, 9); /* at the very step at which the schedule would go on */
+    while (gate_count(&gate) < 12) gate_boundary(&gate);
+    assert_string_equal(seen.outcome, "5 dropped at 9");
+    assert_int_equal(seen.applied, 2);
     assert_int_equal(seen.id, 6);
+    assert_int_equal(seen.index, 0);
+    assert_true(seen.count == 9);
 }
 
 static void test_answer_of_apply_that_lies_behind_ends_the_schedule(void **state) {
@@ -515,7 +528,8 @@ int main(void) {
         TEST(test_no_vote_before_older_things_are_settled),
         TEST(test_aborted_gate_may_be_forgotten_before_it_is_met),
         TEST(test_word_that_moved_on_is_told_as_missed),
-        TEST(test_schedule_runs_to_its_end_before_the_next_vote),
+        TEST(test_vote_is_given_while_a_schedule_runs),
+        TEST(test_next_switch_ends_a_schedule_that_runs),
         TEST(test_answer_of_apply_that_lies_behind_ends_the_schedule),
         TEST(test_schedule_can_be_dropped_once_begun),
         TEST(test_newcomer_aborts_what_is_open),
