@@ -191,7 +191,7 @@ class Terminal:
 
         self.process = subprocess.Popen(argv, stdin=slave, stdout=slave, stderr=slave, preexec_fn=lead, env=env)
         os.close(slave)
-        self.out = ""
+        self.out, self.typed = "", 0
 
     def _read(self, bound_s: float) -> bool:
         if self.master < 0 or not select.select([self.master], [], [], bound_s)[0]:
@@ -206,8 +206,18 @@ class Terminal:
     def send(self, text: str) -> int:
         """Types; returns the place in `out` behind which the answer will stand."""
         mark = len(self.out)
+        if text.endswith("\n"):
+            self.typed = mark
         os.write(self.master, text.encode())
         return mark
+
+    def press(self, text: str) -> int:
+        """Types a key that makes a signal only when a job has the terminal, a command of the shell only at its prompt."""
+        if text in ("\x03", "\x1a", "\x1c"):
+            assert wait_until(lambda: os.tcgetpgrp(self.master) != self.process.pid)
+        elif re.match(r"(echo st|fg|bg|kill|jobs|stty|wait|exit)\b", text):
+            self.until("(PROMPT|IN)> ", self.typed)
+        return self.send(text)
 
     def until(self, pattern: str, mark: int = 0, bound_s: float = BOUND_S) -> str:
         end = time.monotonic() + bound_s
@@ -236,7 +246,10 @@ class Terminal:
 @contextlib.contextmanager
 def shell(runner: Runner, argv: tuple[str, ...] = ("bash", "--norc", "--noprofile", "-i"), **env: str) -> Iterator[Terminal]:
     """An interactive shell with $J in front of jobs; whatever is left at the end is ended."""
-    terminal = Terminal(list(argv), runner.env(PS1="PROMPT> ", J=runner.words(), LESS="", HISTFILE="/dev/null", **env))
+    inputrc = runner.folder / "inputrc"
+    inputrc.write_text("set enable-bracketed-paste off\n")
+    given = {"PS1": "PROMPT> ", "J": runner.words(), "LESS": "", "HISTFILE": "/dev/null", "INPUTRC": str(inputrc)}
+    terminal = Terminal(list(argv), runner.env(**given, **env))
     try:
         terminal.until("PROMPT> ")
         yield terminal
