@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -25,16 +26,22 @@ class Trial:
         self.waits = False  # for models that are known only after the first step
         self.over = False
         self.failure: Failure | None = None
-        self.frames: dict[Unit, int] = {}  # compiled frames that ran in the first call
-        self.units: list[Unit] = []
+        self.frames: weakref.WeakKeyDictionary[Unit, int] = weakref.WeakKeyDictionary()  # compiled ones in the first call
+        self._units: list[weakref.ref[Unit]] = []
         self.add(concerned)
 
     def add(self, concerned: Iterable[Unit]) -> None:
         for unit in concerned:
             self.waits = False
-            if unit not in self.units:
-                self.units.append(unit)
+            if len(self._units) % 256 == 255:
+                self._units = [ref for ref in self._units if ref() is not None]
+            if len(self._units) < 8192 and self._first_call not in unit.listeners:
+                self._units.append(weakref.ref(unit))
                 unit.listen(self._first_call)
+
+    @property
+    def units(self) -> list[Unit]:
+        return [unit for ref in self._units if (unit := ref()) is not None]
 
     def fail(self, unit: Unit | None, failure: Failure) -> None:
         if self.failure is None:

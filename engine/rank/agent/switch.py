@@ -348,8 +348,6 @@ def conclude() -> None:
         fields["lost_ms"] = round((step_ns() - trial.step_before_ns) / 1e6, 3)
     if verdict is None:
         good, last, trial = dict(trial.to), trial, None
-        last.units.clear()
-        last.frames.clear()
         tell(last.identity, last.by, last.before, last.to, "applied", last.at, **fields)
         return
     fields.update(reason=verdict.reason, file=verdict.file, line=verdict.line)
@@ -427,6 +425,8 @@ def _refused_at_birth(unit: Unit, reason: str) -> None:
 
 
 def _announce(unit: Unit) -> None:
+    if unit.known:
+        return
     events.keep(
         "unit", unit.index, unit=unit.index, name=unit.name, file=unit.file, line=unit.line, origin=unit.origin, target=unit.target
     )

@@ -59,6 +59,7 @@ class Unit:
         self.listeners: list[Listener] = []
         self.deferred: Listener | None = None
         self.holds_parameters: bool | None = None
+        self.known = False  # one like it had its index before
 
     def alive(self) -> list[Any]:
         return [w for ref in self.wrappers if (w := ref()) is not None]
@@ -336,6 +337,7 @@ def _number(unit: Unit) -> int:
             former = places[index][0]()
             if former is None or former.context() is None:
                 places[index][0] = weakref.ref(unit)
+                unit.known = True
                 return index
     if len(places) >= 4096:
         return len(places)
