@@ -60,6 +60,12 @@ def device(modules: Iterable[Any], optimizers: Iterable[Any]) -> str:
     return "cuda" if torch.version.cuda and torch.cuda.is_initialized() else "cpu"
 
 
+def has_cuda() -> bool:
+    """Without waking CUDA in this process."""
+    torch = sys.modules["torch"]
+    return bool(torch.version.cuda) and torch.cuda.device_count() > 0
+
+
 def collectives(module: Any) -> bool:
     """Tensor parallel parameters put collectives into the graph; FSDP2's own run in hooks, outside it."""
     for part in module.modules():

@@ -206,12 +206,13 @@ def _check_owners(settings: Settings) -> None:
             raise Refused(f"no unit '{owner}'{text.nearest(owner, known_names)} (units: {', '.join(known_names[:8]) or 'none yet'})")
 
 
-def _check_device(settings: Settings, out: Wish) -> None:
+def _check_device(settings: Settings, out: Wish, at_birth: bool = False) -> None:
+    """At birth a model may not be where it will compute yet: only a machine without CUDA is sure then."""
     bare = {name.rpartition("/")[2]: value for name, value in settings.items()}
     asks = bare.get("cudagraphs") == "on" or bare.get("backend") == "cudagraphs"
     if not asks and "shape_padding" not in bare:
         return
-    kind = roots.device(_modules(out), optimizers())
+    kind = "cuda" if at_birth and roots.has_cuda() else roots.device(_modules(out), optimizers())
     if asks and kind != "cuda":
         raise Refused("n/a: no CUDA device")
     if "shape_padding" in bare and kind == "cpu":
@@ -398,6 +399,7 @@ def born(unit: Unit) -> None:
     if current and layout.insides.switching == "live":
         try:
             out = resolve(current, only=unit)
+            _check_device(current, out, at_birth=True)
             _check_units(out)
             busy = [] if by_call else units.on_stack()
             for one, target in out.units:
