@@ -23,3 +23,13 @@ if(INDUCTOP_FUZZ AND TARGET room_tui)
     target_compile_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
   endforeach()
 endif()
+
+# The path to a real terminal, with libvterm in the terminal's place.
+if(TARGET room_tui AND CMOCKA_FOUND AND VTERM_FOUND)
+  add_executable(screens_test_term ${CMAKE_SOURCE_DIR}/tests/screens/test_term.c)
+  target_link_libraries(screens_test_term PRIVATE room_tui PkgConfig::CMOCKA PkgConfig::VTERM)
+  add_test(NAME screens/term COMMAND screens_test_term)
+  set_tests_properties(screens/term PROPERTIES TIMEOUT 120)
+elseif(TARGET room_tui)
+  message(STATUS "left out: tests of the terminal's path (libvterm is not installed)")
+endif()
