@@ -1,4 +1,4 @@
-/* The engine's parts, for engine/engine.c, intake.c, commands.c and ending.c alone.
+/* The engine's parts, for the files of engine/ itself alone.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_PARTS_H
 #define INDUCTOP_PARTS_H
@@ -73,6 +73,9 @@ void command_take(struct engine *engine, struct guest *guest, const struct frame
 void command_turn(struct engine *engine);
 void command_end(struct engine *engine);
 void command_told(void *ctx, const struct proposal *proposal);
+
+/* restarts.c: a rank of a new round is hooked. */
+void restart_offer(struct engine *engine, const struct guest *guest);
 
 /* baselines.c: the baseline of each group. */
 struct baselines *baselines_new(struct engine *engine, const char *mode);
