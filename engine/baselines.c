@@ -67,8 +67,13 @@ static struct group *group_of(struct baselines *baselines, const struct guest *g
     return group;
 }
 
+/* Off: nothing is looked at until somebody asks. */
+static bool is_watching(const struct baselines *baselines) {
+    return baselines->mode != BASELINE_OFF || baselines->groups;
+}
+
 void baselines_step(struct baselines *baselines, const struct guest *guest, const struct step_record *record) {
-    if (baselines->mode == BASELINE_OFF) return;
+    if (!is_watching(baselines)) return;
     struct group *group = group_of(baselines, guest);
     if (record->step > group->highest) group->highest = record->step;
     group->variant = record->variant;
@@ -79,7 +84,7 @@ void baselines_step(struct baselines *baselines, const struct guest *guest, cons
 void baselines_switch(struct baselines *baselines, const struct event *event, const struct guest *guest) {
     const char *by = event_text(event, "by"), *status = event_text(event, "status");
     int64_t variant = 0;
-    if (baselines->mode == BASELINE_OFF) return;
+    if (!is_watching(baselines)) return;
     struct group *group = group_of(baselines, guest);
     bool is_own = strcmp(by, "baseline") == 0;
     if (strcmp(status, "applied") == 0 && !is_own) {
@@ -90,7 +95,7 @@ void baselines_switch(struct baselines *baselines, const struct event *event, co
 }
 
 void baselines_gone(struct baselines *baselines, const struct guest *guest) {
-    if (baselines->mode != BASELINE_OFF) baseline_gone(group_of(baselines, guest)->baseline, guest->rank);
+    if (is_watching(baselines)) baseline_gone(group_of(baselines, guest)->baseline, guest->rank);
 }
 
 void baselines_told(struct baselines *baselines, const struct proposal *proposal) {
@@ -136,6 +141,22 @@ static bool is_eager(const struct baselines *baselines, const struct group *grou
     if (json_object_size(settings) == 0 && !has_own_units(baselines->engine->store, group->key)) return true;
     const char *scope = json_string_value(json_object_get(settings, "scope"));
     return group->variant == baselines->eager || (scope && strcmp(scope, "eager") == 0);
+}
+
+const char *baselines_ask(struct baselines *baselines, const struct guest *member) {
+    struct engine *engine = baselines->engine;
+    struct group *group = group_of(baselines, member);
+    const struct store_rank *facts = store_find_rank(engine->store, member->group, member->rank);
+    if (facts && facts->has_variant) group->variant = facts->variant;
+    if (facts && facts->step > group->highest) group->highest = facts->step;
+    if (is_eager(baselines, group, store_current(engine->store, group->key)))
+        return "these settings are eager: there is nothing to compare";
+    if (baseline_is_busy(group->baseline)) return "a measurement is under way";
+    for (const struct guest *guest = engine->guests; guest; guest = guest->next)
+        if (guest->role == GUEST_RANK && !guest->is_over && strcmp(guest->group, group->key) == 0)
+            baseline_rank(group->baseline, guest->rank);
+    baseline_ask(group->baseline);
+    return NULL;
 }
 
 static size_t ranks_of(const struct engine *engine, const struct group *group) {

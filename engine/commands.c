@@ -165,13 +165,49 @@ void command_end(struct engine *engine) {
     }
 }
 
+static const char *take_proposal(struct engine *engine, struct guest *guest, json_t *command) {
+    const char *objection = viewers_objection(engine->viewers, guest);
+    if (objection) return objection;
+    if (!has_rank(engine) && will_connect(engine)) hold(engine, command);
+    else propose(engine, command);
+    return NULL;
+}
+
+static const char *take_baseline(struct engine *engine, struct guest *guest, json_t *command) {
+    const char *reason = viewers_objection(engine->viewers, guest);
+    if (!reason && json_is_true(json_object_get(engine->start, "readonly"))) reason = "this job runs with --readonly";
+    if (reason) return reason;
+    const struct guest *member = find_group(engine, json_string_value(json_object_get(command, "group")), &reason);
+    if (!member) return reason;
+    reason = baselines_ask(engine->baselines, member);
+    if (!reason) viewers_did(engine->viewers, guest, command);
+    return reason;
+}
+
+static const char *take_over(struct engine *engine, struct guest *guest, json_t *command) {
+    viewers_take_over(engine->viewers, guest);
+    viewers_did(engine->viewers, guest, command);
+    return NULL;
+}
+
+static const char *take_status(struct engine *engine, struct guest *guest, json_t *command) {
+    viewers_did(engine->viewers, guest, command);
+    return NULL;
+}
+
+/* Each returns NULL, or why it is refused. */
+static const struct {
+    const char *name;
+    const char *(*take)(struct engine *engine, struct guest *guest, json_t *command);
+} commands[] = {
+    {"propose", take_proposal}, {"baseline", take_baseline}, {"take over", take_over}, {"status", take_status}};
+
 void command_take(struct engine *engine, struct guest *guest, const struct frame *frame) {
     json_t *command = json_loadb((const char *)frame->payload, frame->size, 0, NULL);
-    const char *what = json_string_value(json_object_get(command, "do"));
+    const char *what = json_string_value(json_object_get(command, "do")), *reason = "this command is not known";
+    for (size_t i = 0; what && i < ARRAY_SIZE(commands); i++)
+        if (strcmp(commands[i].name, what) == 0) reason = commands[i].take(engine, guest, command);
     if (!what) peer_close(guest->peer);
-    else if (strcmp(what, "propose") == 0) {
-        if (!has_rank(engine) && will_connect(engine)) hold(engine, command);
-        else propose(engine, command);
-    }
+    else if (reason) viewers_refuse(engine->viewers, guest, command, reason);
     json_decref(command);
 }

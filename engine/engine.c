@@ -18,14 +18,11 @@ enum {
     TICK_MS = 50,
     EXIT_FILE_MS = 1000,  /* how long the keeper may take to write the exit file */
     GUESTS_END_MS = 1000, /* how long ranks may take to say the rest */
+    VIEWERS_END_MS = 1000, /* how long viewers may take to read it */
 };
 
 double engine_time(const struct engine *engine) {
     return (double)(clock_now_ns() - engine->start_ns) / 1e9;
-}
-
-static bool is_viewer(const struct guest *guest) {
-    return guest->role == GUEST_VIEWER;
 }
 
 void engine_tell(struct engine *engine, struct event *event, const char *group) {
@@ -33,17 +30,18 @@ void engine_tell(struct engine *engine, struct event *event, const char *group) 
     for (size_t i = 0; i < engine->options.sink_count; i++)
         engine->options.sinks[i].event(engine->options.sinks[i].ctx, event);
     buf_clear(&engine->line);
-    if (event->kind != EVENT_STEP) {
-        event_print(event, &engine->line);
-        kept_add(&engine->kept, event, engine->line.data);
-    }
-    for (struct guest *guest = engine->guests, *next; guest; guest = next) {
-        next = guest->next;
-        if (!is_viewer(guest)) continue;
-        if (!engine->line.size) event_print(event, &engine->line);
-        peer_send(guest->peer, FRAME_EVENT, engine->line.data, engine->line.size);
-    }
+    event_print(event, &engine->line);
+    viewers_event(engine->viewers, event, group, engine->line.data, engine->line.size);
     event_done(event);
+}
+
+/* There are many: no JSON values are made of them. Viewers get a rank's whole frame of them at once. */
+void engine_step(struct engine *engine, const struct step_record *record, const struct guest *rank) {
+    store_step(engine->store, record, rank->rank, rank->group, engine->start_ns);
+    for (size_t i = 0; i < engine->options.sink_count; i++) {
+        const struct engine_sink *sink = &engine->options.sinks[i];
+        if (sink->step) sink->step(sink->ctx, record, rank->rank, engine->start_ns);
+    }
 }
 
 void engine_problem(struct engine *engine, const char *what, const char *text, const char *hint) {
@@ -75,14 +73,21 @@ static bool has_ranks(const struct engine *engine) {
     return false;
 }
 
-static void close_all(struct engine *engine) {
+static void tell_end(struct engine *engine) {
     engine->is_closing = true;
+    engine->closing_ns = clock_now_ns();
     struct event event;
     summary_event(engine->store, &event);
     engine_tell(engine, &event, NULL);
     for (size_t i = 0; i < engine->options.sink_count; i++)
         if (engine->options.sinks[i].ended)
             engine->options.sinks[i].ended(engine->options.sinks[i].ctx, engine->store);
+}
+
+/* Viewers may read the rest first. */
+static void close_all(struct engine *engine) {
+    uint64_t waited_ms = (clock_now_ns() - engine->closing_ns) / 1000000;
+    if (!viewers_are_idle(engine->viewers) && waited_ms < VIEWERS_END_MS) return;
     hub_free(engine->hub);
     engine->hub = NULL;
     uv_close((uv_handle_t *)&engine->tick, NULL);
@@ -97,6 +102,7 @@ static void end_job(struct engine *engine) {
     proposer_end(engine->proposer, "the job has ended");
     baselines_end(engine->baselines);
     tell_job(engine, has_exit ? "ended" : "lost");
+    tell_end(engine);
     close_all(engine);
 }
 
@@ -104,7 +110,9 @@ static void turn(uv_timer_t *timer) {
     struct engine *engine = timer->data;
     command_turn(engine);
     proposer_turn(engine->proposer, clock_now_ns());
-    if (engine->ended_ns) end_job(engine);
+    viewers_turn(engine->viewers);
+    if (engine->is_closing) close_all(engine);
+    else if (engine->ended_ns) end_job(engine);
     else baselines_turn(engine->baselines);
 }
 
@@ -161,6 +169,7 @@ int engine_new(uv_loop_t *loop, const struct engine_options *options, struct eng
     struct engine *engine = mem_new(sizeof *engine);
     *engine = (struct engine){.loop = loop, .options = *options, .session = options->session, .lock = -1, .job_fd = -1};
     engine->store = store_new();
+    engine->viewers = viewers_new(engine);
     int rc = open_session(engine, err);
     if (rc) {
         engine_free(engine);
@@ -192,7 +201,7 @@ void engine_free(struct engine *engine) {
     proposer_free(engine->proposer);
     page_close(engine->page);
     store_free(engine->store);
-    kept_free(&engine->kept);
+    viewers_free(engine->viewers);
     json_decref(engine->start);
     buf_done(&engine->line);
     if (engine->job_fd >= 0) close(engine->job_fd);

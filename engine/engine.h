@@ -21,7 +21,10 @@ struct store;
 /* Where events go in our own process: printers, tapes. `ended` may be NULL. A sink that
  * still writes keeps the loop alive by its own handles and requests. */
 struct engine_sink {
-    void (*event)(void *ctx, const struct event *event);
+    void (*event)(void *ctx, const struct event *event); /* all but steps */
+
+    /* A step, its end_ns counted from `start_ns`; NULL: steps are not wanted. */
+    void (*step)(void *ctx, const struct step_record *record, int rank, uint64_t start_ns);
     void (*ended)(void *ctx, const struct store *store); /* after the last event */
     void *ctx;
 };

@@ -9,11 +9,6 @@
 #include "engine/parts.h"
 #include "engine/base/banned.h"
 
-static void send_kept(void *ctx, const char *line) {
-    struct guest *guest = ctx;
-    peer_send(guest->peer, FRAME_EVENT, line, strlen(line));
-}
-
 static void hello_rank(struct engine *engine, struct guest *guest, const json_t *hello) {
     const char *group = json_string_value(json_object_get(hello, "group"));
     const char *nonce = json_string_value(json_object_get(hello, "nonce"));
@@ -38,8 +33,7 @@ static void take_hello(struct engine *engine, struct guest *guest, const struct 
     } else if (strcmp(role, "rank") == 0) {
         hello_rank(engine, guest, hello);
     } else {
-        guest->role = GUEST_VIEWER;
-        kept_each(engine->kept, send_kept, guest);
+        viewers_hello(engine->viewers, guest, hello);
     }
     json_decref(hello);
 }
@@ -53,11 +47,10 @@ static void take_steps(struct engine *engine, struct guest *guest, const struct 
             store_dropped(engine->store, guest->group, guest->rank, LOSS_STEPS, gap);
         guest->has_seq = true;
         guest->seq = record.seq;
-        struct event event;
-        event_from_step(&record, guest->rank, engine->start_ns, &event);
-        engine_tell(engine, &event, guest->group);
+        engine_step(engine, &record, guest);
         baselines_step(engine->baselines, guest, &record);
     }
+    viewers_steps(engine->viewers, guest, frame);
 }
 
 static void note_rank(struct guest *guest, const struct event *event) {
@@ -161,6 +154,7 @@ static void gone(void *ctx, struct peer *peer) {
                         lives ? "the connection ended, the process lives" : "the process ended without a word: killed?");
         }
     }
+    viewers_gone(engine->viewers, guest);
     json_decref(guest->identity);
     free(guest);
     peer_set_data(peer, NULL);

@@ -11,11 +11,11 @@
 #include "engine/data/store.h"
 #include "engine/engine.h"
 #include "engine/event/event.h"
-#include "engine/kept.h"
 #include "engine/run/hub.h"
 #include "engine/run/proposer.h"
 #include "engine/run/session.h"
 #include "engine/tune/baseline.h"
+#include "engine/viewers.h"
 #include "engine/wire/page.h"
 
 enum { GROUP_TEXT = 96 };
@@ -34,6 +34,7 @@ struct guest {
     uint32_t seq;          /* of the last step record */
     uint64_t events_dropped, bad;
     json_t *identity; /* body of its last rank event */
+    struct watching *watching; /* of a viewer; viewers.c */
 };
 
 struct engine {
@@ -44,7 +45,7 @@ struct engine {
     struct hub *hub;
     struct guest *guests;
     struct store *store;
-    struct kept *kept;
+    struct viewers *viewers;
     struct page *page;
     struct proposer *proposer;
     struct baselines *baselines;
@@ -56,11 +57,13 @@ struct engine {
     int job_fd;
     uint64_t ended_ns; /* when the job was seen to have ended; 0: it runs */
     bool is_closing;
+    uint64_t closing_ns; /* since when */
     struct buf line;
 };
 
 /* engine.c: stores the event, gives it to sinks and viewers, and ends it. `group` of the rank it comes from, or NULL. */
 void engine_tell(struct engine *engine, struct event *event, const char *group);
+void engine_step(struct engine *engine, const struct step_record *record, const struct guest *rank);
 double engine_time(const struct engine *engine);
 void engine_problem(struct engine *engine, const char *what, const char *text, const char *hint);
 
@@ -80,6 +83,9 @@ void restart_offer(struct engine *engine, const struct guest *guest);
 /* baselines.c: the baseline of each group. */
 struct baselines *baselines_new(struct engine *engine, const char *mode);
 void baselines_free(struct baselines *baselines);
+
+/* Measures the settings that are in force in the group of this rank, also with --baseline off. NULL, or why that cannot be. */
+const char *baselines_ask(struct baselines *baselines, const struct guest *member);
 void baselines_step(struct baselines *baselines, const struct guest *guest, const struct step_record *record);
 void baselines_switch(struct baselines *baselines, const struct event *event, const struct guest *guest);
 void baselines_told(struct baselines *baselines, const struct proposal *proposal);

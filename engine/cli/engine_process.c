@@ -42,6 +42,13 @@ static void write_json(void *ctx, const struct event *event) {
     put(outlet);
 }
 
+static void write_step(void *ctx, const struct step_record *record, int rank, uint64_t start_ns) {
+    struct outlet *outlet = ctx;
+    event_step_print(record, rank, start_ns, &outlet->text);
+    buf_puts(&outlet->text, "\n");
+    put(outlet);
+}
+
 static void write_lines(void *ctx, const struct event *event) {
     struct outlet *outlet = ctx;
     printer_event(outlet->printer, event, &outlet->text);
@@ -104,6 +111,7 @@ int engine_process_main(int argc, char **argv) {
         bool is_lines = i == SINK_COUNT - 1;
         if (is_lines) outlet->printer = printer_new();
         sinks[count++] = (struct engine_sink){.event = is_lines ? write_lines : write_json,
+                                              .step = is_lines ? NULL : write_step,
                                               .ended = is_lines ? write_table : NULL, .ctx = outlet};
     }
     struct engine_options options = {.session = &session, .job = (pid_t)strtol(argv[2], NULL, 10), .sinks = sinks,

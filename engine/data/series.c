@@ -37,8 +37,13 @@ double series_at(const struct series *series, size_t i) {
 }
 
 double series_median(const struct series *series) {
-    CLEANUP(cleanup_free) double *values = mem_array(series->count, sizeof values[0]);
-    for (size_t i = 0; i < series->count; i++) values[i] = series_at(series, i);
-    stats_sort(values, series->count);
-    return stats_median(values, series->count);
+    return series_last_median(series, series->count);
+}
+
+double series_last_median(const struct series *series, size_t count) {
+    if (count > series->count) count = series->count;
+    CLEANUP(cleanup_free) double *values = mem_array(count, sizeof values[0]);
+    for (size_t i = 0; i < count; i++) values[i] = series_at(series, series->count - count + i);
+    stats_sort(values, count);
+    return stats_median(values, count);
 }

@@ -24,4 +24,7 @@ double series_at(const struct series *series, size_t i);
 /* NaN when it is empty. Takes memory for a sorted copy while it works. */
 double series_median(const struct series *series);
 
+/* The same of the last `count` at most. */
+double series_last_median(const struct series *series, size_t count);
+
 #endif

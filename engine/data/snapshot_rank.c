@@ -6,10 +6,7 @@
 #include "engine/base/attr.h"
 #include "engine/base/mem.h"
 #include "engine/data/snapshot_parts.h"
-#include "engine/data/stats.h"
 #include "engine/base/banned.h"
-
-enum { MEDIAN_OF = 1024 };
 
 struct identity {
     struct snapshot_identity shown;
@@ -106,22 +103,15 @@ struct snapshot_speedup freeze_speedup(const struct store_speedup *speedup) {
     return frozen;
 }
 
-static double last_median(const struct series *series) {
-    double values[MEDIAN_OF];
-    size_t count = series->count < MEDIAN_OF ? series->count : MEDIAN_OF;
-    for (size_t i = 0; i < count; i++) values[i] = series_at(series, series->count - count + i);
-    stats_sort(values, count);
-    return stats_median(values, count);
-}
-
 /* Sorting costs: the median is made anew only when the steps have grown by an eighth. */
 static double median_of(struct use *use) {
     if (use->told_clean > use->ms.count) return use->told_median;
     size_t due = use->median_count + use->median_count / 8;
-    if (due > use->median_count + MEDIAN_OF / 4) due = use->median_count + MEDIAN_OF / 4;
+    if (due > use->median_count + STORE_QUICK_MEDIAN / 4)
+        due = use->median_count + STORE_QUICK_MEDIAN / 4;
     if (use->median_count && use->ms.count <= due) return use->median_ms;
     use->median_count = use->ms.count;
-    return use->median_ms = last_median(&use->ms);
+    return use->median_ms = series_last_median(&use->ms, STORE_QUICK_MEDIAN);
 }
 
 static struct snapshot_use use_of(struct use *use) {

@@ -301,6 +301,13 @@ const struct store_rank *store_rank(const struct store *store, size_t i) {
     return &store->processes[i]->facts;
 }
 
+const struct store_rank *store_find_rank(const struct store *store, const char *group, int rank) {
+    struct process *process;
+    CLEANUP(cleanup_free) char *key = mem_printf("%d %s", rank, group);
+    HASH_FIND_STR(store->by_key, key, process);
+    return process ? &process->facts : NULL;
+}
+
 const struct store_unit *store_unit(const struct store *store, size_t rank, size_t i) {
     return &store->processes[rank]->units[i];
 }
@@ -312,6 +319,12 @@ const struct store_use *store_use(const struct store *store, size_t rank, size_t
 double store_use_median_ms(const struct store *store, size_t rank, size_t i) {
     const struct use *use = store->processes[rank]->uses[i];
     return use->told_clean > use->ms.count ? use->told_median : series_median(&use->ms);
+}
+
+double store_use_quick_median_ms(const struct store *store, size_t rank, size_t i) {
+    const struct use *use = store->processes[rank]->uses[i];
+    return use->told_clean > use->ms.count ? use->told_median
+                                           : series_last_median(&use->ms, STORE_QUICK_MEDIAN);
 }
 
 const char *store_variant_label(const struct store *store, uint32_t key) {

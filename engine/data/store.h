@@ -94,6 +94,8 @@ struct store_problem {
     const char *what, *text, *hint;
 };
 
+enum { STORE_QUICK_MEDIAN = 1024 };
+
 struct store *store_new(void);
 struct store *store_free(struct store *store); /* returns NULL */
 
@@ -126,11 +128,17 @@ const struct store_rank *store_rank(const struct store *store, size_t i);
 const struct store_unit *store_unit(const struct store *store, size_t rank, size_t i);
 const struct store_use *store_use(const struct store *store, size_t rank, size_t i);
 
+/* The rank of this number in this group, or NULL. */
+const struct store_rank *store_find_rank(const struct store *store, const char *group, int rank);
+
 /* It told a step, or is not just asleep or refused. */
 bool store_rank_is_shown(const struct store *store, size_t i);
 
 /* NaN without a clean step. */
 double store_use_median_ms(const struct store *store, size_t rank, size_t i);
+
+/* Of its last STORE_QUICK_MEDIAN clean steps: costs the same however long the job runs. */
+double store_use_quick_median_ms(const struct store *store, size_t rank, size_t i);
 
 /* Never NULL: "as written" for 0, "variant N" until its label is told. The settings are an object,
  * or NULL until told. */

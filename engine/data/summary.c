@@ -36,14 +36,16 @@ static json_t *speedup_of(const struct store_speedup *speedup) {
     return object;
 }
 
-static json_t *use_of(const struct store *store, size_t rank, size_t i) {
+typedef double median_of(const struct store *store, size_t rank, size_t i);
+
+static json_t *use_of(const struct store *store, size_t rank, size_t i, median_of *median) {
     const struct store_use *use = store_use(store, rank, i);
     json_t *object = json_object();
     put_int(object, "variant", use->variant);
     json_object_set_new(object, "label", event_string(store_variant_label(store, use->variant)));
     put_int(object, "steps", use->steps);
     put_int(object, "clean", use->clean);
-    put_real(object, "median_ms", store_use_median_ms(store, rank, i));
+    put_real(object, "median_ms", median(store, rank, i));
     put_real(object, "compile_s", use->compile_s);
     put_int(object, "compiles", use->compiles);
     put_int(object, "recompiles", use->recompiles);
@@ -53,7 +55,7 @@ static json_t *use_of(const struct store *store, size_t rank, size_t i) {
     return object;
 }
 
-static json_t *rank_of(const struct store *store, size_t i) {
+static json_t *rank_of(const struct store *store, size_t i, median_of *median) {
     const struct store_rank *rank = store_rank(store, i);
     json_t *object = json_object(), *variants = json_array();
     put_int(object, "rank", (uint64_t)rank->rank);
@@ -61,7 +63,7 @@ static json_t *rank_of(const struct store *store, size_t i) {
     put_int(object, "steps", rank->steps);
     json_object_set_new(object, "drops", drops(rank->dropped));
     for (size_t j = 0; j < rank->use_count; j++)
-        json_array_append_new(variants, use_of(store, i, j));
+        json_array_append_new(variants, use_of(store, i, j, median));
     json_object_set_new(object, "variants", variants);
     return object;
 }
@@ -80,11 +82,12 @@ static json_t *switch_of(const struct store *store, size_t i) {
     return object;
 }
 
-void summary_event(const struct store *store, struct event *ret) {
+static void make(const struct store *store, size_t first, size_t behind, median_of *median,
+                 struct event *ret) {
     uint64_t lost[STORE_LOSS_COUNT];
-    json_t *ranks = json_array(), *switches = json_array();
-    for (size_t i = 0; i < store_rank_count(store); i++)
-        if (store_rank_is_shown(store, i)) json_array_append_new(ranks, rank_of(store, i));
+    json_t *ranks = json_array(), *switches = json_array(), *causes = store_causes(store);
+    for (size_t i = first; i < behind; i++)
+        if (store_rank_is_shown(store, i)) json_array_append_new(ranks, rank_of(store, i, median));
     for (size_t i = 0; i < store_switch_count(store); i++)
         if (!store_switch(store, i)->is_tried_again)
             json_array_append_new(switches, switch_of(store, i));
@@ -92,7 +95,18 @@ void summary_event(const struct store *store, struct event *ret) {
         lost[i] = store_dropped_total(store, (enum store_loss)i);
     *ret = event_make(EVENT_SUMMARY, store_time(store), "{s:o, s:o, s:o}", "ranks", ranks,
                       "switches", switches, "drops", drops(lost));
-    json_t *causes = store_causes(store);
     if (json_array_size(causes)) json_object_set(ret->body, "causes", causes);
     json_decref(causes);
+}
+
+void summary_event(const struct store *store, struct event *ret) {
+    make(store, 0, store_rank_count(store), store_use_median_ms, ret);
+}
+
+void summary_part(const struct store *store, size_t first, size_t count, struct event *ret) {
+    size_t ranks = store_rank_count(store), from = first < ranks ? first : ranks;
+    size_t behind = count < ranks - from ? from + count : ranks;
+    make(store, from, behind, store_use_quick_median_ms, ret);
+    json_array_clear(json_object_get(ret->body, "switches"));
+    if (first) json_object_del(ret->body, "causes");
 }

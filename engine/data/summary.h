@@ -27,6 +27,11 @@
  * without a speedup event, causes without a recompile. */
 void summary_event(const struct store *store, struct event *ret);
 
+/* The same of `count` ranks from place `first` of the store only, made quickly: a median is that of
+ * the last STORE_QUICK_MEDIAN clean steps. For who comes late, who
+ * knows the switches: they are left out. The causes stand in the part with the first rank. */
+void summary_part(const struct store *store, size_t first, size_t count, struct event *ret);
+
 /* Adds the lines of the table, each ended by a newline. Columns that do not fit `width` are left
  * out, the least needed first; nothing is wider than `width` from 48 on. "-": not known. Control
  * characters in names are shown as '?'. */

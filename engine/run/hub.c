@@ -108,11 +108,16 @@ static void sent(uv_write_t *request, int status) {
     if (status < 0) peer_close(peer);
 }
 
+/* What a viewer may miss; anything else that is lost would leave the other side with half a truth. */
+static bool can_be_lost(uint8_t type) {
+    return type == FRAME_EVENT || type == FRAME_RANK_EVENT || type == FRAME_RANK_STEPS || type == FRAME_STATUS;
+}
+
 bool peer_send(struct peer *peer, uint8_t type, const void *payload, size_t size) {
     if (peer->closing) return false;
     if (size > FRAME_PAYLOAD_MAX || peer_queued_bytes(peer) > HUB_QUEUE_MAX) {
         peer->dropped++;
-        if (type != FRAME_EVENT) peer_close(peer);
+        if (!can_be_lost(type)) peer_close(peer);
         return false;
     }
     struct send *send = mem_new(sizeof *send + size);

@@ -1,8 +1,8 @@
 /* The hub: one listening socket in the session, a connection (peer) for each rank and viewer, frames in and out.
  *
  * Transport only: what a frame means is the owner's business. Everything runs on one libuv loop and thread. A peer that sends
- * what is no frame is closed, nobody else notices. A peer that does not read gets HUB_QUEUE_MAX bytes; then an event is dropped
- * for it (and counted), a frame of any other type closes it.
+ * what is no frame is closed, nobody else notices. A peer that does not read gets HUB_QUEUE_MAX bytes; then what viewers are told
+ * (EVENT, RANK_EVENT, RANK_STEPS, STATUS) is dropped for it and counted, a frame of any other type closes it.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_RUN_HUB_H
 #define INDUCTOP_RUN_HUB_H
