@@ -33,3 +33,9 @@ if(TARGET room_tui AND CMOCKA_FOUND AND VTERM_FOUND)
 elseif(TARGET room_tui)
   message(STATUS "left out: tests of the terminal's path (libvterm is not installed)")
 endif()
+
+# A sample screen from made-up data, in a dump or on a terminal: screen_demo 120x40 --svg, screen_demo --live.
+if(TARGET room_tui)
+  add_executable(screen_demo EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tests/support/screen_demo.c)
+  target_link_libraries(screen_demo PRIVATE room_tui)
+endif()

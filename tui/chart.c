@@ -15,6 +15,9 @@
 
 enum { LABELS_FROM_WIDTH = 16, STEPS_FROM_HEIGHT = 3, MARKS_FROM_HEIGHT = 5 };
 
+/* A largest value this much above the median of its column gets a dot of its own; less is noise. */
+#define PEAK_FROM 1.25
+
 /* One upright line of dots: the median of its values, the largest, the style of the latest. */
 struct column {
     double level, peak;
@@ -62,7 +65,8 @@ static struct columns columns_of(const struct chart *chart, int room) {
     if (chart->count == 0) return columns;
     columns.per = values_a_column(chart->count, room);
     int64_t last = column_number(chart, columns.per, chart->count - 1);
-    columns.first = last - room + 1;
+    columns.first = column_number(chart, columns.per, 0);
+    if (columns.first < last - room + 1) columns.first = last - room + 1;
     columns.count = room;
     double *scratch = mem_array((size_t)columns.per, sizeof *scratch);
     for (size_t i = 0, end; i < chart->count; i = end) {
@@ -113,7 +117,8 @@ static void put_braille(const struct plot *plot, int x, int y) {
     int base = (plot->area.at.height - 1 - y) * 4;
     for (int i = 0; i < 2; i++) {
         const struct column *column = &plot->columns.rows[x * 2 + i];
-        int level = level_of(plot, column->level) - base, peak = level_of(plot, column->peak) - 1 - base;
+        bool has_peak = column->peak > column->level * PEAK_FROM;
+        int level = level_of(plot, column->level) - base, peak = has_peak ? level_of(plot, column->peak) - 1 - base : -1;
         for (int dot = 0; dot < 4; dot++)
             if (dot < level || dot == peak) dots |= bits[i][dot];
         if (level > 0 || (peak >= 0 && peak < 4)) style = column->style;
@@ -179,7 +184,9 @@ static void draw_steps(const struct plot *plot, struct area row) {
     snprintf(left, sizeof left, "%lld", (long long)first);
     snprintf(right, sizeof right, "%lld", (long long)last);
     int64_t skipped = first - plot->columns.first * plot->columns.per, at = skipped / plot->columns.per / plot->dots_x;
-    int right_x = row.at.width - (int)strlen(right), left_x = (int)at;
+    int64_t end = (column_number(chart, plot->columns.per, chart->count - 1) - plot->columns.first) / plot->dots_x + 1;
+    int left_x = (int)at, right_x = (int)end - (int)strlen(right);
+    if (right_x < 0) right_x = 0;
     area_text(row, right_x, 0, STYLE_AXIS, right);
     if (left_x + (int)strlen(left) >= right_x) return;
     area_text(row, left_x, 0, STYLE_AXIS, left);

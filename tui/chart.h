@@ -34,9 +34,10 @@ struct chart {
     enum chart_ink ink;
 };
 
-/* Newest at the right. With more values than dots, each column shows the median of its values, and a dot their largest; columns
+/* Oldest at the left. With more values than dots, each column shows the median of its values, and a dot their largest when it stands out; columns
  * keep their values while new ones come. Single values far above the rest are cut off at the top, and the peak is told below.
- * The scale begins at 0 unless the values are close together; the axis says. */
+ * The scale begins at 0 unless the values are close together; the lowest row has its figure always. While there are fewer values than
+ * dots they begin at the left. */
 void chart_draw(const struct chart *chart, struct area area);
 
 /* The signs of the marks, for a legend. */

@@ -10,6 +10,7 @@ enum {
     SETTINGS_WIDTH = 43,
     SETTINGS_WIDTH_MOST = 60,
     SPEEDUP_WIDTH = 48,
+    UPPER_MOST = 16,   /* rows of settings and chart, however tall the screen */
     TALL = 30, /* rows from which a narrow screen gets a chart, and few ranks get cards */
     CARD_WIDTH = 60,
     CARD_RANKS_MOST = 4,
@@ -67,7 +68,7 @@ static void add_upper(struct bands *bands, const struct layout_wish *wish, int h
     bool is_beside = wish->width >= BESIDE_WIDTH;
     if (place == PLACE_COUNT) return;
     int want = least_of(TITLE + wish->setting_count, most_of(8, height / 2));
-    int most = is_beside ? most_of(want, height * 2 / 5) : want;
+    int most = is_beside ? most_of(want, least_of(height * 2 / 5, UPPER_MOST)) : want;
     add_band(bands, (struct band){place, 4, most_of(want, 6), most, 3, 0, 5});
     if (!is_beside && height >= TALL && place == PLACE_SETTINGS && !is_hidden(wish, PLACE_CHART))
         add_band(bands, (struct band){PLACE_CHART, 5, 8, height / 4, 2, 5, 0});
@@ -94,7 +95,8 @@ static void add_ranks(struct bands *bands, const struct layout_wish *wish, int h
     }
     if (is_hidden(wish, PLACE_RANKS)) return;
     int rows = as == RANKS_AS_CARDS ? card_rows(wish) * LAYOUT_CARD_HEIGHT : count;
-    int want = TITLE + least_of(rows, as == RANKS_AS_CARDS ? rows : most_of(4, height * 2 / 5));
+    int enough = as == RANKS_AS_CARDS ? rows : as == RANKS_AS_STRIP ? most_of(3, height / 6) : most_of(4, height * 2 / 5);
+    int want = TITLE + least_of(rows, enough);
     add_band(bands, (struct band){PLACE_RANKS, TITLE + 1, want, TITLE + rows, 3, 2, 6});
 }
 

@@ -12,7 +12,7 @@ struct scale {
 };
 
 /* A scale that holds almost all values, in steps of 1, 2 or 5 so that it seldom moves; single values far above the rest do not
- * count. Begins at 0 unless all values lie close together, and is never so narrow that noise looks like news. At most one tick for
+ * count. Begins at 0 unless all values are at least half of the largest, and is never so narrow that noise looks like news. At most one tick for
  * two of `rows`, or a few more. The values are sorted. */
 struct scale scale_of(double *values, size_t count, int rows);
 

@@ -20,7 +20,8 @@ enum { TABLE_TEXT_SIZE = 256, TABLE_COLUMNS_MAX = 32 };
 struct table_cell {
     char text[TABLE_TEXT_SIZE];
     unsigned style;
-    bool ascii; /* do not write signs that ASCII has not */
+    bool ascii;   /* do not write signs that ASCII has not */
+    bool runs_on; /* the text has the rest of the row, over the columns to the right */
 };
 
 struct table_column {

@@ -160,9 +160,9 @@ static void test_footer(void **state) {
     (void)state;
     char text[512];
     footer_text(text, keymap_scopes(KEY_SCOPE_SETTINGS), 200);
-    assert_string_equal(text, "F1 help  m f d c s o toggle  A apply  u undo  b baseline  e edit  P presets  p freeze  z zoom  @ log  q quit");
+    assert_string_equal(text, "F1 help  m f d c s o toggle  A apply  u undo  b baseline  P presets  p freeze  z zoom  e edit  @ log  q quit");
     footer_text(text, keymap_scopes(KEY_SCOPE_SETTINGS), 80);
-    assert_string_equal(text, "F1 help  m f d c s o toggle  A apply  u undo  b baseline  e edit  q quit");
+    assert_string_equal(text, "F1 help  m f d c s o toggle  A apply  u undo  b baseline  P presets  q quit");
     footer_text(text, keymap_scopes(KEY_SCOPE_SETTINGS), 20);
     assert_string_equal(text, "F1 help  q quit");
     footer_text(text, keymap_scopes(KEY_SCOPE_JOB), 80);

@@ -49,6 +49,13 @@ static double memory_number(const void *rows, size_t row) {
     return ((const struct row *)rows)[row].bytes;
 }
 
+static void show_memory_or_why(const void *rows, size_t row, struct table_cell *cell) {
+    show_memory(rows, row, cell);
+    if (!isnan(((const struct row *)rows)[row].bytes)) return;
+    snprintf(cell->text, sizeof cell->text, "n/a: the rank is lost");
+    cell->runs_on = true;
+}
+
 static void show_state(const void *rows, size_t row, struct table_cell *cell) {
     snprintf(cell->text, sizeof cell->text, "%s", ((const struct row *)rows)[row].state);
 }
@@ -330,6 +337,20 @@ static void test_click(void **state) {
     assert_int_equal(table_click(table, -1, 2), TABLE_HIT_NONE);
 }
 
+static void test_text_runs_on(void **state) {
+    (void)state;
+    static const struct table_column two[] = {
+        {"rank", "Rank", "", 4, 0, ALIGN_LEFT, false, 0, 0, show_rank, rank_number},
+        {"memory", "memory", "", 7, 0, ALIGN_RIGHT, true, 0, 0, show_memory_or_why, memory_number},
+        {"state", "state", "", 8, 0, ALIGN_LEFT, false, 0, 0, show_state, NULL},
+    };
+    table_free(table);
+    table = table_new(two, ARRAY_SIZE(two));
+    update(rows, 3);
+    canvas_resize(canvas, 25, 4);
+    expect(" Rank  memory state\n▸0     612 MB training\n 1     608 MB training\n 2    n/a: the rank is l…\n");
+}
+
 static void test_empty_says_so(void **state) {
     (void)state;
     table_set_empty(table, "no rank yet");
@@ -376,7 +397,7 @@ int main(void) {
         TEST(test_filters), TEST(test_wrong_filter_says_why_and_changes_nothing), TEST(test_any_filter_text_ends),
         TEST(test_cursor_goes_with_its_row), TEST(test_cursor_at_the_top_stays_there), TEST(test_tail_stays_at_the_end),
         TEST(test_moves_and_scrolls), TEST(test_only_rows_in_sight_become_text), TEST(test_tags), TEST(test_click),
-        TEST(test_empty_says_so), TEST(test_sort_sign_and_ascii), TEST(test_many_rows_are_quick),
+        TEST(test_text_runs_on), TEST(test_empty_says_so), TEST(test_sort_sign_and_ascii), TEST(test_many_rows_are_quick),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
