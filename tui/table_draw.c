@@ -80,17 +80,12 @@ static void draw_titles(const struct table *table, struct area line, bool has_fo
         if (table->spans[i].width > 0) draw_title(table, i, line, has_focus);
 }
 
-static unsigned row_style(const struct table *table, size_t place, bool has_tag, bool has_focus) {
-    if (place == table->cursor) return has_focus ? STYLE_CURSOR : STYLE_CURSOR_AWAY;
-    return has_tag ? STYLE_TAGGED : STYLE_PLAIN;
-}
-
 static void draw_row(const struct table *table, struct area line, size_t place, bool has_focus) {
     size_t row = table->order[place];
-    bool has_tag = is_tagged(table, table_id(table, row));
-    unsigned whole = row_style(table, place, has_tag, has_focus);
+    bool has_tag = is_tagged(table, table_id(table, row)), is_cursor = place == table->cursor;
+    unsigned whole = is_cursor && has_focus ? STYLE_CURSOR : has_tag ? STYLE_TAGGED : STYLE_PLAIN;
     area_fill(line, whole, " ");
-    area_text(line, 0, 0, whole, has_tag ? "*" : place == table->cursor ? "▸" : " ");
+    area_text(line, 0, 0, is_cursor && !has_focus ? STYLE_CURSOR_AWAY : whole, has_tag ? "*" : is_cursor ? "▸" : " ");
     for (size_t i = 0; i < table->column_count; i++) {
         struct table_span span = table->spans[i];
         if (span.width == 0) continue;
