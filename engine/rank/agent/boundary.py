@@ -23,6 +23,8 @@ in_backward = False  # every optimizer so far stepped inside backward
 _pacer: Callable[[], Any] = lambda: None
 _seen: list[weakref.ref[Any]] = []
 _early: list[weakref.ref[Any]] = []  # stepped while others had not yet
+_made: list[weakref.ref[Any]] = []  # optimizers that were constructed
+any_made = False
 _idle = 0
 _last = _before = 0
 _stepped_since_update = True
@@ -133,39 +135,17 @@ def _pace(optimizer: Any) -> None:
 
 def _others_wait(optimizer: Any) -> bool:
     """Is there an optimizer that has not stepped yet and shares no parameter with this one? Then this may be the first of several."""
-    import gc
-
-    import torch
-
-    base = torch.optim.Optimizer
     mine = {id(p) for group in optimizer.param_groups for p in group["params"]}
-    for other in gc.get_objects():
-        if not issubclass(type(other), base) or any(ref() is other for ref in _seen):
-            continue
-        facts = getattr(other, "__dict__", {})
-        if "_optimizer_step_post_hooks" not in facts:
-            continue  # a wrapper of a framework
-        groups = facts.get("param_groups") or []
+    _made[:] = [ref for ref in _made if ref() is not None]
+    for other in [o for ref in _made if (o := ref()) is not None and not any(seen() is o for seen in _seen)]:
+        groups = other.__dict__.get("param_groups") or []
         theirs = {id(p) for group in groups for p in group.get("params", ())}
-        if theirs and not theirs & mine and not any(facts.get("param_groups") is o.param_groups for o in optimizers()):
+        if theirs and not theirs & mine:
             return True
     return False
 
 
 # Without an optimizer outside backward: compiled calls.
-
-
-def any_optimizer() -> bool:
-    """Was an optimizer ever made? Its class then has a hooked step."""
-    import torch
-
-    kinds = [torch.optim.Optimizer]
-    while kinds:
-        kind = kinds.pop()
-        if getattr(kind.__dict__.get("step"), "hooked", False):
-            return True
-        kinds += kind.__subclasses__()
-    return False
 
 
 def call_begins(unit: Any) -> None:
@@ -198,7 +178,7 @@ def _paces(unit: Any) -> bool:
         if former is not None and _other_calls < IDLE:
             return False
     _calls += 1
-    if not _calls & (_calls - 1) and any_optimizer():
+    if any_made:
         _calls -= 1
         return False
     _other_calls, _pacing_unit, thread = 0, weakref.ref(unit), threading.get_ident()
@@ -247,12 +227,30 @@ def watch(torch: Any) -> None:
     global _graph_task
     _graph_task = torch._C._current_graph_task_id
     _register(step_done)
+    _watch_made(torch)
     _watch_scaler(torch)
 
 
 def watch_dynamo(dynamo: Any) -> None:
     """Dynamo must not compile the hook into a compiled optimizer step."""
     _register(dynamo.disable(step_done))
+
+
+def _watch_made(torch: Any) -> None:
+    """Each optimizer patches its class's step when it is constructed: that tells which ones there are before they step."""
+    base = torch.optim.Optimizer
+    real = getattr(base, "_patch_step_function", None)
+    if real is None:
+        return
+
+    def patch_step_function(self: Any) -> None:
+        global any_made
+        any_made = True
+        _made.append(weakref.ref(self))
+        real(self)
+
+    patch_step_function.__wrapped__ = real
+    base._patch_step_function = patch_step_function
 
 
 def _watch_scaler(torch: Any) -> None:

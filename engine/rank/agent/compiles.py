@@ -179,10 +179,9 @@ def _tell(record: Any) -> None:
         ms = (record.end_time_us - record.start_time_us) / 1e3
     trigger = _trigger(record, (file, line, function), begun)
     unit = begun.unit() if begun is not None else None
-    if unit is not None and getattr(record, "param_count", None):
-        unit.holds_parameters = True
-    elif unit is not None and unit.holds_parameters is None and trigger in ("first", "variant", "recompile"):
-        unit.holds_parameters = False
+    if unit is not None and not unit.holds_parameters and trigger in ("first", "variant", "recompile"):
+        unit.holds_parameters = bool(getattr(record, "param_count", None))
+        units.births += 1
     graph = {"nodes": record.graph_node_count, "inputs": record.graph_input_count, "guards": record.guard_count}
     graph["breaks"] = getattr(record, "num_graph_breaks", None)
     events.tell(

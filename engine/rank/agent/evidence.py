@@ -89,6 +89,8 @@ class Trial:
                 guard = unit.now.guard
                 if self.failure is None and guard.failure is not None:
                     self.failure = guard.failure
+                if guard.dead:
+                    continue
                 ran = self._ran(unit)
                 if ran == "variant":
                     guard.variant.worked = True
@@ -103,6 +105,8 @@ class Trial:
             return "not called"
         if unit.now is WRITTEN:
             return WRITTEN
+        if isinstance(unit.now, State) and unit.now.guard.dead:
+            return EAGER
         if unit.now is EAGER:
             inside = any(isinstance(u.now, State) for u in self.units)  # blocks of it are compiled by themselves
             return EAGER if frames <= 0 or inside else "partly compiled"

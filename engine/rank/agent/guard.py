@@ -184,5 +184,7 @@ def explain(error: BaseException, code: Any, unit: Any) -> Failure:
         file, line = code.co_filename, code.co_firstlineno
     if file is None and unit is not None:
         file, line = unit.file, unit.line
+    if type(getattr(unit, "module", int)()).__name__ == "DistributedDataParallel" and unit.now.spec.fullgraph:
+        text += " (DistributedDataParallel cannot be one graph in torch: compile the module inside it)"
     kind = type(error).__name__
     return Failure((text if kind == "Refused" else f"{kind}: {text}")[:400], file, line)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from typing import Any, NamedTuple
@@ -75,6 +76,17 @@ def begin() -> None:
             switch.begin(after, entry.place, entry.by)
         except Refused as refused:
             switch.tell(entry.place, entry.by, switch.current, after, "refused", 0, reason=str(refused))
+
+
+@core.shield()
+def rehearse() -> None:
+    """At the first boundary: what later entries need is found and built, so that their steps are not held up by it."""
+    settings = dict(switch.current)
+    for entry in [e for e in _entries if e.step > 0][:64]:
+        settings = text.merge(settings, entry.change)
+        if _refusal(entry) is None:
+            with contextlib.suppress(Refused):
+                switch.check(settings)
 
 
 def begin_late(count: int) -> None:

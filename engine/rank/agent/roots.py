@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import gc
 import sys
+import weakref
 from collections.abc import Iterable
+from itertools import compress
 from typing import Any
 
 
@@ -21,12 +23,43 @@ def _children(module: Any) -> Iterable[Any]:
     return (m for m in module.__dict__.get("_modules", {}).values() if m is not None)
 
 
-def roots(optimizers: Iterable[Any]) -> list[Any]:
-    """One scan of all objects (tens of milliseconds). `type(o)`, since isinstance wakes lazy proxies."""
-    import torch
+class _IsModule(dict):  # type: ignore[type-arg]
+    """Type to whether it is a module; asked of every object, so the asking has to be done in C."""
 
+    def __missing__(self, kind: type) -> bool:
+        self[kind] = out = issubclass(kind, sys.modules["torch"].nn.Module)
+        return out
+
+
+_known: list[weakref.ref[Any]] = []
+_known_for: list[weakref.ref[Any]] = []
+
+
+def forget() -> None:
+    _known.clear()
+    _known_for.clear()
+
+
+def roots(optimizers: Iterable[Any]) -> list[Any]:
+    """Found once for a set of optimizers; again after forget, or when one of them is gone."""
+    now = list(optimizers)
+    found = [m for ref in _known if (m := ref()) is not None]
+    same = len(now) == len(_known_for) and all(ref() is o for ref, o in zip(_known_for, now, strict=True))
+    if not found or len(found) < len(_known) or not same:
+        found = _scan(now)
+        _known[:] = [weakref.ref(m) for m in found]
+        _known_for[:] = [weakref.ref(o) for o in now]
+    return found
+
+
+def _scan(optimizers: list[Any]) -> list[Any]:
+    """One pass over all objects (tens of milliseconds). `type(o)`, since isinstance wakes lazy proxies."""
     wanted = {id(p) for p in parameters(optimizers)}
-    modules = [o for o in gc.get_objects() if issubclass(type(o), torch.nn.Module) and "_modules" in o.__dict__]
+    if not wanted:
+        return []
+    objects = gc.get_objects()
+    modules = [m for m in compress(objects, map(_IsModule().__getitem__, map(type, objects))) if "_modules" in m.__dict__]
+    del objects
     parents = {id(child) for m in modules for child in _children(m)}
     found = [m for m in modules if id(m) not in parents and any(id(p) in wanted for p in m.parameters())]
     return _without_wrappers_of_the_same(found)
@@ -45,6 +78,8 @@ def _without_wrappers_of_the_same(found: list[Any]) -> list[Any]:
 
 def covers(module: Any, root: Any) -> bool:
     """Does `module` run every parameter of `root`?"""
+    if module is root:
+        return True
     mine = {id(p) for p in module.parameters()}
     return all(id(p) in mine for p in root.parameters())
 

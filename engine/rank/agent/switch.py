@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -26,6 +27,7 @@ wake_boundary: Callable[[], None] = lambda: None  # the next boundary has someth
 step_ns: Callable[[], int] = lambda: 0  # how long the step that ends took
 by_call = False  # the boundary is the beginning of a compiled call
 _used: set[int] = set()
+_checked: dict[int, Wish] = {}  # settings to what they mean, as long as nothing is born
 _newcomers = False  # optimizers that were not there when settings were applied
 _stepped = False  # an optimizer has stepped
 
@@ -35,8 +37,20 @@ class Wish:
 
     def __init__(self) -> None:
         self.units: list[tuple[Unit, Any]] = []  # WRITTEN, EAGER or Spec
-        self.modules: list[tuple[Any, Spec]] = []  # to be compiled in place
+        self.weak_modules: list[tuple[weakref.ref[Any], Spec]] = []  # to be compiled in place
         self.incomplete = False  # roots are not known yet
+        self.births = units.births
+
+    @property
+    def modules(self) -> list[tuple[Any, Spec]]:
+        return [(m, spec) for ref, spec in self.weak_modules if (m := ref()) is not None]
+
+    def add(self, modules: Iterable[Any], spec: Spec) -> None:
+        known = {id(m) for m, _ in self.modules}
+        for module in modules:
+            if id(module) not in known and not regional.compiled_by_script(module):
+                known.add(id(module))
+                self.weak_modules.append((weakref.ref(module), spec))
 
 
 def _scope(unit: Unit, wish: Settings) -> str:
@@ -69,15 +83,9 @@ def _resolve_unit(unit: Unit, wish: Settings, out: Wish, tops: list[Any]) -> Non
             mine = [b for top in tops for b in regional.blocks(top)]
         if mine:
             out.units.append((unit, EAGER))
-            _add_modules(out, mine, _own_spec(wish))
+            out.add(mine, _own_spec(wish))
             return
     out.units.append((unit, _spec(unit, wish)))
-
-
-def _add_modules(out: Wish, modules: Iterable[Any], spec: Spec) -> None:
-    for module in modules:
-        if not regional.compiled_by_script(module) and not any(module is m for m, _ in out.modules):
-            out.modules.append((module, spec))
 
 
 def resolve(settings: Settings, only: Unit | None = None) -> Wish:
@@ -103,12 +111,10 @@ def _inner_eager(out: Wish) -> None:
     if not modules or len(modules) == len(out.units):
         return
     inside = {id(part) for m in modules for part in m.modules()}
-    compiled_here = {id(m) for m, _ in out.modules}
     for place, (unit, target) in enumerate(out.units):
         module = unit.module()
-        if target is not EAGER and module is not None and id(module) in inside and id(module) not in compiled_here:
-            if not out.modules:
-                out.units[place] = (unit, EAGER)
+        if target is not EAGER and module is not None and id(module) in inside and not out.weak_modules:
+            out.units[place] = (unit, EAGER)
 
 
 def _resolve_roots(settings: Settings, out: Wish, tops: list[Any], everyone: list[Unit]) -> None:
@@ -118,12 +124,12 @@ def _resolve_roots(settings: Settings, out: Wish, tops: list[Any], everyone: lis
     wish = text.of_unit({k: v for k, v in settings.items() if "/" not in k}, "", -1)
     bare = [top for top in tops if not any(_covers(u, top) for u in everyone)]
     if scope == "whole":
-        _add_modules(out, bare, _own_spec(wish))
+        out.add(bare, _own_spec(wish))
         if not tops and not everyone and _stepped:
             raise Refused("no model was found: nothing owns the parameters that the optimizer steps")
         return
-    _add_modules(out, (b for top in bare for b in regional.blocks(top)), _own_spec(wish))
-    if not out.modules and not (out.incomplete and not everyone) and not _regional_by_script(everyone, tops):
+    out.add((b for top in bare for b in regional.blocks(top)), _own_spec(wish))
+    if not out.weak_modules and not (out.incomplete and not everyone) and not _regional_by_script(everyone, tops):
         raise Refused("no repeated blocks: regional needs a ModuleList whose elements are of one class")
 
 
@@ -157,6 +163,9 @@ def check(settings: Settings, before: Settings | None = None) -> Wish:
     if inside.switching == "stance":
         stance.check(settings)
         return Wish()
+    known = _checked.get(text.key(settings))
+    if known is not None and known.births == units.births and not _newcomers:
+        return known
     out = resolve(settings)
     _check_owners(settings)
     _check_device(settings, out)
@@ -166,6 +175,10 @@ def check(settings: Settings, before: Settings | None = None) -> Wish:
             unit.state(target, failed)
     for module, spec in out.modules:
         regional.of(module).unit.state(spec, failed)
+    out.births = units.births
+    if len(_checked) > 64:
+        _checked.clear()
+    _checked[text.key(settings)] = out
     return out
 
 
@@ -244,9 +257,6 @@ def _check_units(out: Wish) -> None:
 def _place(unit: Unit, target: Any, busy: list[Unit]) -> None:
     if isinstance(target, Spec):
         target = unit.state(target, failed)
-        variant = target.guard.variant
-        if target.spec.fullgraph and not variant.worked:
-            layout.insides.look_again()
     if unit in busy:
         unit.show_at_next_call(target)
     elif unit.now is not target or (isinstance(target, units.State) and target.guard.dead) or unit.deferred is not None:
@@ -257,6 +267,9 @@ def _swap(out: Wish) -> list[Unit]:
     """Everything shows what it shall; returns the units concerned."""
     busy = [] if by_call else units.on_stack()
     ours = [(regional.of(module), spec) for module, spec in out.modules]
+    specs = {t for _, t in out.units if isinstance(t, Spec)} | {s for _, s in ours}
+    if any(s.fullgraph and not (s in Variant.all and Variant.all[s].worked) for s in specs):
+        layout.insides.look_again()
     for one in regional.everything():
         if not any(one is mine for mine, _ in ours):
             one.remove()
@@ -438,6 +451,8 @@ def newcomer() -> None:
     """An optimizer is seen for the first time: models may have come that have to be compiled in place."""
     global _newcomers, _stepped
     _stepped = _newcomers = True
+    roots.forget()
+    _checked.clear()
     wake_boundary()
 
 

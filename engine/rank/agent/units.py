@@ -24,6 +24,7 @@ live: list[weakref.ref[Unit]] = []
 places: list[list[Any]] = []  # of each index: weak unit, place; an index is used again when its unit is gone
 foreign: weakref.WeakSet[Any] = weakref.WeakSet()  # contexts that torch made for itself
 born: Callable[[Unit], None] = lambda unit: None
+births = 0  # changes whenever there may be other units than before
 own: str | None = None  # while we compile something ourselves: its name
 
 
@@ -365,6 +366,8 @@ def _wrapped(context: Any, fn: Any, result: Any) -> None:
         if unit.is_eager:
             layout.set_cell(wrapper, None)
     if wrappers and unit.index < 0:
+        global births
+        births += 1
         unit.name, unit.target, module = _target(fn)
         if own is not None:
             unit.name = own

@@ -134,6 +134,7 @@ def _refuse(reason: str) -> None:
 
 
 _told_switching = ""
+_rehearsed = False
 
 
 @core.shield()
@@ -145,11 +146,14 @@ def _before_count() -> None:
 
 @core.shield()
 def _after_count(count: int) -> None:
-    global _told_switching
+    global _rehearsed, _told_switching
     switch.settle()
     if not plan.begun:
         plan.begin_late(count)
     switch.refresh(count)
+    if not _rehearsed:
+        _rehearsed = True
+        plan.rehearse()
     now = layout.insides.switching if layout.insides is not None else "live"
     if now != _told_switching:
         _told_switching = now
