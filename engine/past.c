@@ -85,7 +85,7 @@ uint64_t past_seq(const struct past *past) {
 
 struct walk {
     uint64_t since, before;
-    bool (*each)(void *ctx, const char *group, const char *line, size_t size);
+    bool (*each)(void *ctx, const struct past_line *line);
     void *ctx;
     bool is_stopped;
 };
@@ -93,17 +93,18 @@ struct walk {
 static void tell_kept(void *ctx, const char *group, const char *line, uint64_t seq) {
     struct walk *walk = ctx;
     if (walk->is_stopped || seq <= walk->since || seq >= walk->before) return;
-    walk->is_stopped = !walk->each(walk->ctx, group, line, strlen(line));
+    walk->is_stopped = !walk->each(walk->ctx, &(struct past_line){seq, group, line, strlen(line)});
 }
 
 bool past_each_event(const struct past *past, uint64_t since,
-                     bool (*each)(void *ctx, const char *group, const char *line, size_t size), void *ctx) {
+                     bool (*each)(void *ctx, const struct past_line *line), void *ctx) {
     uint64_t first = past->count ? past->ring[past->begin].seq : past->seq + 1;
     struct walk walk = {.since = since, .before = first, .each = each, .ctx = ctx};
     kept_each(past->kept, tell_kept, &walk);
     for (size_t i = 0; i < past->count && !walk.is_stopped; i++) {
         const struct told *told = &past->ring[(past->begin + i) % PAST_EVENTS];
-        if (told->seq > since) walk.is_stopped = !each(ctx, told->group, told->line, told->size);
+        const struct past_line line = {told->seq, told->group, told->line, told->size};
+        if (told->seq > since) walk.is_stopped = !each(ctx, &line);
     }
     return !walk.is_stopped;
 }

@@ -20,6 +20,12 @@ enum {
 
 struct past;
 
+struct past_line {
+    uint64_t seq;
+    const char *group, *line;
+    size_t size;
+};
+
 struct past *past_new(void);
 struct past *past_free(struct past *past); /* returns NULL */
 
@@ -34,7 +40,7 @@ void past_steps(struct past *past, const char *group, int rank, const void *reco
 /* All events behind number `since` that are still there: states first, then the rest in order; each event once. Ends early, and
  * returns false, when `each` does. */
 bool past_each_event(const struct past *past, uint64_t since,
-                     bool (*each)(void *ctx, const char *group, const char *line, size_t size), void *ctx);
+                     bool (*each)(void *ctx, const struct past_line *line), void *ctx);
 
 /* Steps of every rank in order, `most` records altogether (but for some of each rank): fewer of each when there are many ranks. */
 bool past_each_rank(const struct past *past, size_t most,

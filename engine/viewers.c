@@ -93,18 +93,18 @@ static void send_all_status(struct viewers *viewers) {
     }
 }
 
-static const struct buf *event_frame(struct viewers *viewers, const char *group, const char *line, size_t size) {
-    uint32_t key_size = (uint32_t)strlen(group);
+static const struct buf *event_frame(struct viewers *viewers, const struct past_line *line) {
+    struct rank_event_record head = {.seq = line->seq, .group_size = (uint32_t)strlen(line->group)};
     buf_clear(&viewers->frame);
-    buf_add(&viewers->frame, &key_size, sizeof key_size);
-    buf_add(&viewers->frame, group, key_size);
-    buf_add(&viewers->frame, line, size);
+    buf_add(&viewers->frame, &head, sizeof head);
+    buf_add(&viewers->frame, line->group, head.group_size);
+    buf_add(&viewers->frame, line->line, line->size);
     return &viewers->frame;
 }
 
 /* False: there is no room now. What no frame can hold is left out. */
-static bool send_event(struct viewers *viewers, struct guest *guest, const char *group, const char *line, size_t size) {
-    const struct buf *frame = event_frame(viewers, group, line, size);
+static bool send_event(struct viewers *viewers, struct guest *guest, const struct past_line *line) {
+    const struct buf *frame = event_frame(viewers, line);
     if (frame->size > FRAME_PAYLOAD_MAX) {
         guest->watching->missed_events++;
         return true;
@@ -121,7 +121,7 @@ static bool send_totals(struct viewers *viewers, struct guest *guest) {
         struct buf line = BUF_INIT;
         summary_part(store, i, SUMMARY_RANKS, &event);
         event_print(&event, &line);
-        is_sent = send_event(viewers, guest, "", line.data, line.size);
+        is_sent = send_event(viewers, guest, &(struct past_line){.group = "", .line = line.data, .size = line.size});
         event_done(&event);
         buf_done(&line);
     }
@@ -151,10 +151,10 @@ struct telling_past {
     uint64_t count;
 };
 
-static bool tell_past_event(void *ctx, const char *group, const char *line, size_t size) {
+static bool tell_past_event(void *ctx, const struct past_line *line) {
     struct telling_past *telling = ctx;
     telling->count++;
-    return send_event(telling->viewers, telling->guest, group, line, size);
+    return send_event(telling->viewers, telling->guest, line);
 }
 
 static bool tell_past_steps(void *ctx, const char *group, int rank, const struct step_record *records, size_t count) {
@@ -231,21 +231,21 @@ void viewers_gone(struct viewers *viewers, struct guest *guest) {
 
 /* ---- what is told */
 
-static void tell_screen(struct viewers *viewers, struct guest *guest, const char *group, const char *line, size_t size) {
+static void tell_screen(struct viewers *viewers, struct guest *guest, const struct past_line *line) {
     struct watching *watching = guest->watching;
-    if (!watching->is_behind && send_event(viewers, guest, group, line, size)) watching->seq = past_seq(viewers->past);
+    if (!watching->is_behind && send_event(viewers, guest, line)) watching->seq = line->seq;
     else watching->is_behind = true;
 }
 
 void viewers_event(struct viewers *viewers, const struct event *event, const char *group, const char *line, size_t size) {
     bool is_summary = event->kind == EVENT_SUMMARY; /* screens get it in parts */
-    if (!group) group = "";
-    if (!is_summary) past_event(viewers->past, event, group, line, size);
+    struct past_line told = {.group = group ? group : "", .line = line, .size = size};
+    if (!is_summary) told.seq = past_event(viewers->past, event, told.group, line, size);
     for (struct guest *guest = viewers->engine->guests, *next; guest; guest = next) {
         next = guest->next;
         if (guest->role != GUEST_VIEWER) continue;
         if (!is_screen(guest)) peer_send(guest->peer, FRAME_EVENT, line, size);
-        else if (!is_summary) tell_screen(viewers, guest, group, line, size);
+        else if (!is_summary) tell_screen(viewers, guest, &told);
         else if (!guest->watching->is_behind) send_totals(viewers, guest);
     }
 }
@@ -295,7 +295,8 @@ void viewers_refuse(struct viewers *viewers, struct guest *guest, const json_t *
     if (tag) json_object_set(event.body, "tag", tag);
     struct buf line = BUF_INIT;
     event_print(&event, &line);
-    if (is_screen(guest)) send_event(viewers, guest, "", line.data, line.size);
+    if (is_screen(guest))
+        send_event(viewers, guest, &(struct past_line){.group = "", .line = line.data, .size = line.size});
     else peer_send(guest->peer, FRAME_EVENT, line.data, line.size);
     buf_done(&line);
     event_done(&event);

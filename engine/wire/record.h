@@ -65,6 +65,14 @@ struct rank_steps_record {
 };
 static_assert(sizeof(struct rank_steps_record) == 32, "the size is part of the wire");
 
+/* Engine to viewer, before an event: its number (see engine/viewers.h; 0: it has none) and from which group. Behind it come
+ * `group_size` bytes, the key of the group of the rank that it comes from (none: of no rank), then the event as JSON. */
+struct rank_event_record {
+    uint64_t seq;
+    uint32_t group_size, reserved;
+};
+static_assert(sizeof(struct rank_event_record) == 16, "the size is part of the wire");
+
 struct vote_record {
     uint32_t id, ready; /* ready: 0 or 1 */
 };

@@ -35,15 +35,15 @@ struct seen {
     struct buf text; /* kinds and times */
 };
 
-static bool see(void *ctx, const char *group, const char *line, size_t size) {
+static bool see(void *ctx, const struct past_line *told) {
     struct seen *seen = ctx;
-    assert_true(strlen(line) == size);
+    assert_true(strlen(told->line) == told->size && told->seq > 0);
     if (seen->count == seen->most) return false;
     seen->count++;
-    json_t *body = json_loads(line, 0, NULL);
+    json_t *body = json_loads(told->line, 0, NULL);
     const char *state = json_string_value(json_object_get(body, "state"));
     buf_printf(&seen->text, "%s%s%s%s ", json_string_value(json_object_get(body, "kind")), state ? ":" : "",
-               state ? state : "", group);
+               state ? state : "", told->group);
     json_decref(body);
     return true;
 }
