@@ -15,7 +15,8 @@ static struct rect overlap(struct rect a, struct rect b) {
     int left = a.x > b.x ? a.x : b.x, top = a.y > b.y ? a.y : b.y;
     int right = a.x + a.width < b.x + b.width ? a.x + a.width : b.x + b.width;
     int bottom = a.y + a.height < b.y + b.height ? a.y + a.height : b.y + b.height;
-    return (struct rect){left, top, right > left ? right - left : 0, bottom > top ? bottom - top : 0};
+    return (struct rect){left, top, right > left ? right - left : 0,
+                         bottom > top ? bottom - top : 0};
 }
 
 /* Far away is as good as farther, and sums stay small. */
@@ -29,13 +30,15 @@ struct area canvas_area(struct canvas *canvas) {
 }
 
 struct area area_part(struct area area, struct rect part) {
-    struct rect at = {near(area.at.x + near(part.x)), near(area.at.y + near(part.y)), part.width < 0 ? 0 : near(part.width),
+    struct rect at = {near(area.at.x + near(part.x)), near(area.at.y + near(part.y)),
+                      part.width < 0 ? 0 : near(part.width),
                       part.height < 0 ? 0 : near(part.height)};
     return (struct area){area.canvas, at, overlap(area.clip, at)};
 }
 
 struct area area_shrink(struct area area, int left, int top, int right, int bottom) {
-    return area_part(area, (struct rect){left, top, area.at.width - left - right, area.at.height - top - bottom});
+    return area_part(area, (struct rect){left, top, area.at.width - left - right,
+                                         area.at.height - top - bottom});
 }
 
 bool is_inside(struct rect rect, int x, int y) {
@@ -102,14 +105,17 @@ void area_fit(struct area area, enum align align, unsigned style, const char *te
         area_text(area, columns, 0, style, "…");
         return;
     }
-    int start = align == ALIGN_LEFT ? 0 : align == ALIGN_RIGHT ? width - columns : (width - columns) / 2;
+    int start = align == ALIGN_LEFT    ? 0
+                : align == ALIGN_RIGHT ? width - columns
+                                       : (width - columns) / 2;
     area_bytes(area, start, 0, style, text, size);
 }
 
 /* Bytes of the next row: up to a line feed, or to the last blank that fits, or as many as fit. */
 static size_t row_of(const char *text, size_t size, int width) {
     int columns;
-    size_t line = strcspn(text, "\n"), fits = fitting(text, line < size ? line : size, width, &columns);
+    size_t line = strcspn(text, "\n"),
+           fits = fitting(text, line < size ? line : size, width, &columns);
     if (fits == line || text[fits] == ' ') return fits;
     size_t at = fits;
     while (at > 0 && text[at - 1] != ' ') at--;
@@ -134,7 +140,8 @@ int area_wrap(struct area area, unsigned style, const char *text) {
 
 void area_restyle(struct area area, unsigned style) {
     for (int j = 0; j < area.clip.height; j++) {
-        struct cell *row = area.canvas->cells + (size_t)(area.clip.y + j) * (size_t)area.canvas->width;
+        struct cell *row =
+            area.canvas->cells + (size_t)(area.clip.y + j) * (size_t)area.canvas->width;
         for (int i = 0; i < area.clip.width; i++) row[area.clip.x + i].style = (uint16_t)style;
     }
 }
@@ -160,9 +167,11 @@ struct area area_box(struct area area, unsigned style, const char *title) {
     area_text(area, right, bottom, style, "┘");
     if (title && right > 3) {
         int width = utf8_columns(title);
-        struct area line = area_part(area, (struct rect){2, 0, width < right - 3 ? width + 2 : right - 3, 1});
+        struct area line =
+            area_part(area, (struct rect){2, 0, width < right - 3 ? width + 2 : right - 3, 1});
         area_fill(line, style, " ");
-        area_fit(area_part(line, (struct rect){1, 0, line.at.width - 2, 1}), ALIGN_LEFT, style, title);
+        area_fit(area_part(line, (struct rect){1, 0, line.at.width - 2, 1}), ALIGN_LEFT, style,
+                 title);
     }
     return area_shrink(area, 1, 1, 1, 1);
 }

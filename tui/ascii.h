@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-/* One printable ASCII character of the same use: '-' for a line, '#' for a block, 'e' for e with an accent; '?' when there is
- * none. */
+/* One printable ASCII character of the same use: '-' for a line, '#' for a block, 'e' for e with an
+ * accent; '?' when there is none. */
 char ascii_for(uint32_t point);
 
 #endif

@@ -18,7 +18,8 @@ static bool is_known(const struct interval *interval) {
     return isfinite(interval->low) && isfinite(interval->middle) && isfinite(interval->high);
 }
 
-struct interval_scale interval_scale_of(const struct interval *intervals, size_t count, double reference) {
+struct interval_scale interval_scale_of(const struct interval *intervals, size_t count,
+                                        double reference) {
     double low = reference, high = reference;
     for (size_t i = 0; i < count; i++) {
         if (!is_known(&intervals[i])) continue;
@@ -26,7 +27,8 @@ struct interval_scale interval_scale_of(const struct interval *intervals, size_t
         high = fmax(high, intervals[i].high);
     }
     double tick = scale_nice(fmax(high - low, fabs(reference) * 0.05) / 8);
-    return (struct interval_scale){floor(low / tick - 0.5) * tick, ceil(high / tick + 0.5) * tick, reference};
+    return (struct interval_scale){floor(low / tick - 0.5) * tick, ceil(high / tick + 0.5) * tick,
+                                   reference};
 }
 
 static int place_on(const struct interval_scale *scale, double value, int width) {
@@ -34,7 +36,8 @@ static int place_on(const struct interval_scale *scale, double value, int width)
     return (int)lround(fmin(fmax(part, 0), 1) * (width - 1));
 }
 
-void interval_draw(const struct interval *interval, const struct interval_scale *scale, struct area area) {
+void interval_draw(const struct interval *interval, const struct interval_scale *scale,
+                   struct area area) {
     int width = area.at.width;
     area = area_part(area, (struct rect){0, 0, width, 1});
     area_fill(area, STYLE_PLAIN, " ");
@@ -86,14 +89,19 @@ static void strip_cell(struct area area, const double *values, size_t count, dou
     double worst = NAN;
     bool has_missing = false;
     for (size_t i = 0; i < count; i++) {
-        if (!isfinite(values[i])) has_missing = true;
-        else if (!(values[i] <= worst)) worst = values[i];
+        if (!isfinite(values[i]))
+            has_missing = true;
+        else if (!(values[i] <= worst))
+            worst = values[i];
     }
     size_t heat = 0;
     while (worst / median > heats[heat].most) heat++;
     bool is_straggler = isfinite(worst) && heat == ARRAY_SIZE(heats) - 1;
-    if (has_missing && !is_straggler) area_text(area, 0, 0, STYLE_MISSING, "?");
-    else area_text(area, 0, 0, heats[heat].style, is_canvas_ascii(area.canvas) ? heats[heat].ascii : heats[heat].sign);
+    if (has_missing && !is_straggler)
+        area_text(area, 0, 0, STYLE_MISSING, "?");
+    else
+        area_text(area, 0, 0, heats[heat].style,
+                  is_canvas_ascii(area.canvas) ? heats[heat].ascii : heats[heat].sign);
 }
 
 void strip_draw(const double *values, size_t count, struct area area) {
@@ -105,7 +113,8 @@ void strip_draw(const double *values, size_t count, struct area area) {
         int x = (int)(cell % (size_t)shape.in_row), y = (int)(cell / (size_t)shape.in_row);
         size_t size = count - i < (size_t)shape.per_cell ? count - i : (size_t)shape.per_cell;
         if (x == 0 && shape.label_width) area_printf(area, 0, y, STYLE_AXIS, "%4zu", i);
-        strip_cell(area_part(area, (struct rect){shape.label_width + x, y, 1, 1}), values + i, size, median);
+        strip_cell(area_part(area, (struct rect){shape.label_width + x, y, 1, 1}), values + i, size,
+                   median);
     }
 }
 
@@ -151,7 +160,9 @@ void parts_draw(const struct part *parts, size_t count, struct area area) {
         if (parts[i].value > 0) sum += parts[i].value;
     for (size_t i = 0; i < count; i++) {
         if (!(parts[i].value > 0)) continue;
-        int from = (int)lround(done / sum * width), to = (int)lround((done += parts[i].value) / sum * width);
-        area_fill(area_part(area, (struct rect){from, 0, to - from, 1}), parts[i].style, signs[i % ARRAY_SIZE(signs)]);
+        int from = (int)lround(done / sum * width),
+            to = (int)lround((done += parts[i].value) / sum * width);
+        area_fill(area_part(area, (struct rect){from, 0, to - from, 1}), parts[i].style,
+                  signs[i % ARRAY_SIZE(signs)]);
     }
 }

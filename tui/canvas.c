@@ -30,7 +30,8 @@ struct canvas *canvas_free(struct canvas *canvas) {
 void canvas_resize(struct canvas *canvas, int width, int height) {
     canvas->width = side(width);
     canvas->height = side(height);
-    canvas->cells = mem_resize(canvas->cells, (size_t)canvas->width * (size_t)canvas->height, sizeof *canvas->cells);
+    canvas->cells = mem_resize(canvas->cells, (size_t)canvas->width * (size_t)canvas->height,
+                               sizeof *canvas->cells);
     canvas_clear(canvas);
 }
 
@@ -99,7 +100,8 @@ void cell_put(struct cell *row, int width, int x, const struct glyph *glyph, uns
 }
 
 /* In ASCII a wide character is two signs in two cells. */
-static void put_ascii(struct cell *row, int width, int x, const struct glyph *glyph, unsigned style) {
+static void put_ascii(struct cell *row, int width, int x, const struct glyph *glyph,
+                      unsigned style) {
     uint32_t point;
     utf8_read(glyph->text, strlen(glyph->text), &point);
     struct glyph sign = {.text = {ascii_for(point)}, .width = 1};

@@ -1,8 +1,10 @@
-/* The picture: a grid of cells that panels draw on, and areas, the parts of it that they may draw on.
+/* The picture: a grid of cells that panels draw on, and areas, the parts of it that they may draw
+ * on.
  *
- * Pure memory: no terminal, no colours, only style numbers (tui/theme.h says what they look like; 0 is plain). Every text that is
- * drawn is made safe here: no control character, no broken UTF-8 ever gets into a cell. Nothing is drawn outside an area's clip,
- * whatever the coordinates, so callers need no checks. A cell holds one glyph; a wide one lies in two cells, of which the right has
+ * Pure memory: no terminal, no colours, only style numbers (tui/theme.h says what they look like; 0
+ * is plain). Every text that is drawn is made safe here: no control character, no broken UTF-8 ever
+ * gets into a cell. Nothing is drawn outside an area's clip, whatever the coordinates, so callers
+ * need no checks. A cell holds one glyph; a wide one lies in two cells, of which the right has
  * width 0 and no text, and loses its other half as a blank when one half is drawn over.
  *
  * A canvas belongs to who made it; areas are plain values and lend it. One thread.
@@ -24,7 +26,8 @@ struct rect {
 };
 
 struct cell {
-    char text[UTF8_GLYPH_SIZE]; /* NUL-terminated, unused bytes zero: cells can be compared as memory */
+    char text[UTF8_GLYPH_SIZE]; /* NUL-terminated, unused bytes zero: cells can be compared as
+                                   memory */
     uint8_t width;              /* 1, 2, or 0: the right half of the cell before */
     uint16_t style;
 };
@@ -73,10 +76,12 @@ struct area area_part(struct area area, struct rect part);
 /* The part that is left without so many rows and columns on each side. */
 struct area area_shrink(struct area area, int left, int top, int right, int bottom);
 
-/* Draws text at a place; returns the columns that it takes, drawn or not. Text goes on from there without wrapping. */
+/* Draws text at a place; returns the columns that it takes, drawn or not. Text goes on from there
+ * without wrapping. */
 int area_text(struct area area, int x, int y, unsigned style, const char *text);
 int area_bytes(struct area area, int x, int y, unsigned style, const char *text, size_t size);
-int area_printf(struct area area, int x, int y, unsigned style, const char *format, ...) ATTR_PRINTF(5, 6);
+int area_printf(struct area area, int x, int y, unsigned style, const char *format, ...)
+    ATTR_PRINTF(5, 6);
 
 /* Fills the first row of the area with the text and blanks. What is too long ends in "…". */
 void area_fit(struct area area, enum align align, unsigned style, const char *text);
@@ -94,7 +99,8 @@ void area_restyle(struct area area, unsigned style);
 void area_horizontal(struct area area, unsigned style);
 void area_vertical(struct area area, unsigned style);
 
-/* A frame along the area's sides with a title in it (NULL: none), blanks inside; returns the inside. */
+/* A frame along the area's sides with a title in it (NULL: none), blanks inside; returns the
+ * inside. */
 struct area area_box(struct area area, unsigned style, const char *title);
 
 /* Puts the terminal's cursor there, if that is inside. */

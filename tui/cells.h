@@ -14,7 +14,8 @@ struct canvas {
 
 extern const struct cell cell_blank;
 
-/* Puts half a glyph (width 0), or one of width 1, into row[x] of `width` cells; what it covers of a wide one becomes blank. */
+/* Puts half a glyph (width 0), or one of width 1, into row[x] of `width` cells; what it covers of a
+ * wide one becomes blank. */
 void cell_put(struct cell *row, int width, int x, const struct glyph *glyph, unsigned style);
 
 /* Puts a glyph at a place of the area, or what of it lies inside the clip. */

@@ -24,7 +24,8 @@ struct column {
     uint16_t style;
 };
 
-/* How values become columns: `per` values each, by multiples of the step's number, so that a column keeps its values. */
+/* How values become columns: `per` values each, by multiples of the step's number, so that a column
+ * keeps its values. */
 struct columns {
     struct column *rows;
     int count;
@@ -60,7 +61,8 @@ static int64_t values_a_column(size_t count, int room) {
 }
 
 static struct columns columns_of(const struct chart *chart, int room) {
-    struct columns columns = {.rows = mem_array((size_t)room, sizeof *columns.rows), .per = 1, .peak = NAN};
+    struct columns columns = {
+        .rows = mem_array((size_t)room, sizeof *columns.rows), .per = 1, .peak = NAN};
     for (int i = 0; i < room; i++) columns.rows[i] = (struct column){NAN, NAN, STYLE_CHART};
     if (chart->count == 0) return columns;
     columns.per = values_a_column(chart->count, room);
@@ -71,7 +73,8 @@ static struct columns columns_of(const struct chart *chart, int room) {
     double *scratch = mem_array((size_t)columns.per, sizeof *scratch);
     for (size_t i = 0, end; i < chart->count; i = end) {
         int64_t number = column_number(chart, columns.per, i);
-        for (end = i + 1; end < chart->count && column_number(chart, columns.per, end) == number;) end++;
+        for (end = i + 1; end < chart->count && column_number(chart, columns.per, end) == number;)
+            end++;
         if (number < columns.first) continue;
         struct column column = column_of(chart, i, end, scratch);
         columns.rows[number - columns.first] = column;
@@ -118,7 +121,8 @@ static void put_braille(const struct plot *plot, int x, int y) {
     for (int i = 0; i < 2; i++) {
         const struct column *column = &plot->columns.rows[x * 2 + i];
         bool has_peak = column->peak > column->level * PEAK_FROM;
-        int level = level_of(plot, column->level) - base, peak = has_peak ? level_of(plot, column->peak) - 1 - base : -1;
+        int level = level_of(plot, column->level) - base,
+            peak = has_peak ? level_of(plot, column->peak) - 1 - base : -1;
         for (int dot = 0; dot < 4; dot++)
             if (dot < level || dot == peak) dots |= bits[i][dot];
         if (level > 0 || (peak >= 0 && peak < 4)) style = column->style;
@@ -140,8 +144,10 @@ static void put_block(const struct plot *plot, int x, int y) {
 static void draw_dots(const struct plot *plot) {
     for (int y = 0; y < plot->area.at.height; y++)
         for (int x = 0; x < plot->area.at.width; x++) {
-            if (plot->dots_x == 2) put_braille(plot, x, y);
-            else put_block(plot, x, y);
+            if (plot->dots_x == 2)
+                put_braille(plot, x, y);
+            else
+                put_block(plot, x, y);
         }
 }
 
@@ -153,10 +159,14 @@ static void draw_marks(const struct plot *plot, struct area row) {
     const struct chart *chart = plot->chart;
     for (int kind = CHART_MARK_COMPILE; kind <= CHART_MARK_SWITCH; kind++)
         for (size_t i = 0; i < chart->mark_count; i++) {
-            if ((int)chart->marks[i].kind != kind || chart->marks[i].index >= chart->count) continue;
-            int64_t column = column_number(chart, plot->columns.per, chart->marks[i].index) - plot->columns.first;
+            if ((int)chart->marks[i].kind != kind || chart->marks[i].index >= chart->count)
+                continue;
+            int64_t column = column_number(chart, plot->columns.per, chart->marks[i].index) -
+                             plot->columns.first;
             unsigned style = kind == CHART_MARK_SWITCH ? STYLE_MARK_SWITCH : STYLE_MARK_COMPILE;
-            if (column >= 0) area_text(row, (int)(column / plot->dots_x), 0, style, chart_mark_sign((enum chart_mark_kind)kind));
+            if (column >= 0)
+                area_text(row, (int)(column / plot->dots_x), 0, style,
+                          chart_mark_sign((enum chart_mark_kind)kind));
         }
 }
 
@@ -165,12 +175,14 @@ static void draw_levels(const struct plot *plot, struct area area, int width) {
     int height = plot->area.at.height, y0 = plot->area.at.y - area.at.y;
     double unit = plot->chart->unit != 0 ? plot->chart->unit : 1;
     area_vertical(area_part(area, (struct rect){width, y0, 1, height}), STYLE_AXIS);
-    for (double tick = plot->scale.low; tick <= plot->scale.high * (1 + 1e-9); tick += plot->scale.tick) {
+    for (double tick = plot->scale.low; tick <= plot->scale.high * (1 + 1e-9);
+         tick += plot->scale.tick) {
         char text[24];
         double part = (tick - plot->scale.low) / (plot->scale.high - plot->scale.low);
         int y = (int)lround((1 - part) * (height - 1));
         snprintf(text, sizeof text, "%.*f", plot->scale.digits, tick / unit);
-        area_fit(area_part(area, (struct rect){0, y0 + y, width, 1}), ALIGN_RIGHT, STYLE_AXIS, text);
+        area_fit(area_part(area, (struct rect){0, y0 + y, width, 1}), ALIGN_RIGHT, STYLE_AXIS,
+                 text);
         area_text(area, width, y0 + y, STYLE_AXIS, "┤");
     }
 }
@@ -178,20 +190,26 @@ static void draw_levels(const struct plot *plot, struct area area, int width) {
 /* The numbers of the first and last value, and the peak between them when it is off the scale. */
 static void draw_steps(const struct plot *plot, struct area row) {
     const struct chart *chart = plot->chart;
-    int64_t last = chart->first + (int64_t)chart->count - 1, first = plot->columns.first * plot->columns.per;
+    int64_t last = chart->first + (int64_t)chart->count - 1,
+            first = plot->columns.first * plot->columns.per;
     char left[32], right[32], peak[64] = "";
     if (first < chart->first) first = chart->first;
     snprintf(left, sizeof left, "%lld", (long long)first);
     snprintf(right, sizeof right, "%lld", (long long)last);
-    int64_t skipped = first - plot->columns.first * plot->columns.per, at = skipped / plot->columns.per / plot->dots_x;
-    int64_t end = (column_number(chart, plot->columns.per, chart->count - 1) - plot->columns.first) / plot->dots_x + 1;
+    int64_t skipped = first - plot->columns.first * plot->columns.per,
+            at = skipped / plot->columns.per / plot->dots_x;
+    int64_t end =
+        (column_number(chart, plot->columns.per, chart->count - 1) - plot->columns.first) /
+            plot->dots_x +
+        1;
     int left_x = (int)at, right_x = (int)end - (int)strlen(right);
     if (right_x < 0) right_x = 0;
     area_text(row, right_x, 0, STYLE_AXIS, right);
     if (left_x + (int)strlen(left) >= right_x) return;
     area_text(row, left_x, 0, STYLE_AXIS, left);
     if (!(plot->columns.peak > plot->scale.high) || chart->unit == 0) return;
-    snprintf(peak, sizeof peak, "peak %s", format_duration(plot->columns.peak / chart->unit * 1e6).text);
+    snprintf(peak, sizeof peak, "peak %s",
+             format_duration(plot->columns.peak / chart->unit * 1e6).text);
     int from = left_x + (int)strlen(left) + 1, room = right_x - 1 - from, width = (int)strlen(peak);
     if (width <= room) area_text(row, from + (room - width) / 2, 0, STYLE_AXIS, peak);
 }
@@ -209,11 +227,13 @@ static int level_width(const struct plot *plot) {
 }
 
 static void draw(struct plot *plot, struct area area) {
-    int height = area.at.height, has_steps = height >= STEPS_FROM_HEIGHT, has_marks = height >= MARKS_FROM_HEIGHT;
+    int height = area.at.height, has_steps = height >= STEPS_FROM_HEIGHT,
+        has_marks = height >= MARKS_FROM_HEIGHT;
     double unit = plot->chart->unit != 0 ? plot->chart->unit : 1;
     plot->scale = scale_for(plot->chart, height - has_steps - has_marks);
     plot->scale.digits = scale_digits(plot->scale.tick / unit);
-    int labels = area.at.width >= LABELS_FROM_WIDTH ? level_width(plot) : 0, left = labels ? labels + 1 : 0;
+    int labels = area.at.width >= LABELS_FROM_WIDTH ? level_width(plot) : 0,
+        left = labels ? labels + 1 : 0;
     plot->area = area_shrink(area, left, has_marks, 0, has_steps);
     if (plot->area.at.width < 1) return;
     plot->columns = columns_of(plot->chart, plot->area.at.width * plot->dots_x);
@@ -228,7 +248,11 @@ static void draw(struct plot *plot, struct area area) {
 
 void chart_draw(const struct chart *chart, struct area area) {
     bool ascii = is_canvas_ascii(area.canvas), is_braille = !ascii && chart->ink == CHART_BRAILLE;
-    struct plot plot = {.chart = chart, .dots_x = is_braille ? 2 : 1, .dots_y = is_braille ? 4 : ascii ? 3 : 8};
+    struct plot plot = {.chart = chart,
+                        .dots_x = is_braille ? 2 : 1,
+                        .dots_y = is_braille ? 4
+                                  : ascii    ? 3
+                                             : 8};
     area_fill(area, STYLE_PLAIN, " ");
     if (area.at.width < 1 || area.at.height < 1 || area.at.width > CANVAS_SIDE_MAX) return;
     draw(&plot, area);

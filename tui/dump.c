@@ -6,7 +6,8 @@
 
 #include "engine/base/banned.h"
 
-/* Pixels of a cell; with this font size most monospaced fonts come out as wide as that by themselves. */
+/* Pixels of a cell; with this font size most monospaced fonts come out as wide as that by
+ * themselves. */
 enum { CELL_WIDTH = 9, CELL_HEIGHT = 18, FONT_SIZE = 15, BASE_LINE = 14, MARGIN = 9 };
 
 static bool is_blank(const struct cell *cell) {
@@ -49,8 +50,10 @@ void dump_styles(struct buf *out, const struct canvas *canvas) {
     }
     for (int i = 0; i < count; i++) {
         char sign = sign_of(used, &count, used[i]);
-        if (used[i] < STYLE_COUNT) buf_printf(out, "%c %s\n", sign, style_name((enum style)used[i]));
-        else buf_printf(out, "%c job 0x%X\n", sign, used[i]);
+        if (used[i] < STYLE_COUNT)
+            buf_printf(out, "%c %s\n", sign, style_name((enum style)used[i]));
+        else
+            buf_printf(out, "%c job 0x%X\n", sign, used[i]);
     }
 }
 
@@ -76,22 +79,30 @@ static struct ink ink_of(enum theme theme, unsigned style) {
 
 static void add_escaped(struct buf *out, const char *text) {
     for (; *text; text++) {
-        if (*text == '&') buf_puts(out, "&amp;");
-        else if (*text == '<') buf_puts(out, "&lt;");
-        else if (*text == '>') buf_puts(out, "&gt;");
-        else buf_add(out, text, 1);
+        if (*text == '&')
+            buf_puts(out, "&amp;");
+        else if (*text == '<')
+            buf_puts(out, "&lt;");
+        else if (*text == '>')
+            buf_puts(out, "&gt;");
+        else
+            buf_add(out, text, 1);
     }
 }
 
 static void svg_ground(struct buf *out, const struct ink *ink, int x, int y, int columns) {
-    buf_printf(out, "<rect x='%d' y='%d' width='%d' height='%d' fill='#%06" PRIX32 "'/>\n", MARGIN + x * CELL_WIDTH,
-               MARGIN + y * CELL_HEIGHT, columns * CELL_WIDTH, CELL_HEIGHT, (uint32_t)ink->background);
+    buf_printf(out, "<rect x='%d' y='%d' width='%d' height='%d' fill='#%06" PRIX32 "'/>\n",
+               MARGIN + x * CELL_WIDTH, MARGIN + y * CELL_HEIGHT, columns * CELL_WIDTH, CELL_HEIGHT,
+               (uint32_t)ink->background);
 }
 
-static void svg_run(struct buf *out, const struct ink *ink, const struct cell *row, int x, int end, int y) {
-    buf_printf(out, "<text x='%d' y='%d' textLength='%d' fill='#%06" PRIX32 "'%s%s%s>", MARGIN + x * CELL_WIDTH,
-               MARGIN + y * CELL_HEIGHT + BASE_LINE, (end - x) * CELL_WIDTH, (uint32_t)ink->foreground,
-               ink->attributes & LOOK_BOLD ? " font-weight='bold'" : "", ink->attributes & LOOK_ITALIC ? " font-style='italic'" : "",
+static void svg_run(struct buf *out, const struct ink *ink, const struct cell *row, int x, int end,
+                    int y) {
+    buf_printf(out, "<text x='%d' y='%d' textLength='%d' fill='#%06" PRIX32 "'%s%s%s>",
+               MARGIN + x * CELL_WIDTH, MARGIN + y * CELL_HEIGHT + BASE_LINE,
+               (end - x) * CELL_WIDTH, (uint32_t)ink->foreground,
+               ink->attributes & LOOK_BOLD ? " font-weight='bold'" : "",
+               ink->attributes & LOOK_ITALIC ? " font-style='italic'" : "",
                ink->attributes & LOOK_UNDERLINE ? " text-decoration='underline'" : "");
     for (int i = x; i < end; i++) add_escaped(out, is_blank(&row[i]) ? " " : row[i].text);
     buf_puts(out, "</text>\n");
@@ -103,7 +114,8 @@ static int word_end(const struct cell *row, int x, int end) {
     return x;
 }
 
-static void svg_span(struct buf *out, enum theme theme, const struct cell *row, int start, int end, int y) {
+static void svg_span(struct buf *out, enum theme theme, const struct cell *row, int start, int end,
+                     int y) {
     struct ink ink = ink_of(theme, row[start].style);
     if (ink.background != theme_ground(theme)) svg_ground(out, &ink, start, y, end - start);
     for (int x = start; x < end;) {
@@ -117,7 +129,8 @@ void dump_svg(struct buf *out, const struct canvas *canvas, enum theme theme) {
     int columns = canvas_width(canvas), rows = canvas_height(canvas);
     int width = columns * CELL_WIDTH + 2 * MARGIN, height = rows * CELL_HEIGHT + 2 * MARGIN;
     buf_printf(out,
-               "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' viewBox='0 0 %d %d' xml:space='preserve'\n"
+               "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' viewBox='0 0 %d %d' "
+               "xml:space='preserve'\n"
                " font-family='DejaVu Sans Mono, Menlo, Consolas, monospace' font-size='%d'>\n"
                "<rect width='100%%' height='100%%' rx='6' fill='#%06" PRIX32 "'/>\n",
                width, height, width, height, FONT_SIZE, (uint32_t)theme_ground(theme));

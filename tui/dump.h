@@ -10,7 +10,8 @@
 /* One line a row, blanks at the end left out, each with a line feed. Added to `out`. */
 void dump_text(struct buf *out, const struct canvas *canvas);
 
-/* One line a row: for every column a sign that stands for its style, then a legend of the styles used. For tests of colours. */
+/* One line a row: for every column a sign that stands for its style, then a legend of the styles
+ * used. For tests of colours. */
 void dump_styles(struct buf *out, const struct canvas *canvas);
 
 /* A standalone SVG with the theme's colours in a monospaced font. Added to `out`. */

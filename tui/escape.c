@@ -43,7 +43,10 @@ static void flush_broken(struct escape *escape) {
 }
 
 static size_t length_of(unsigned char byte) {
-    return byte >= 0xC2 && byte < 0xE0 ? 2 : byte >= 0xE0 && byte < 0xF0 ? 3 : byte >= 0xF0 && byte < 0xF5 ? 4 : 1;
+    return byte >= 0xC2 && byte < 0xE0   ? 2
+           : byte >= 0xE0 && byte < 0xF0 ? 3
+           : byte >= 0xF0 && byte < 0xF5 ? 4
+                                         : 1;
 }
 
 static void high_byte(struct escape *escape, unsigned char byte) {
@@ -55,8 +58,10 @@ static void high_byte(struct escape *escape, unsigned char byte) {
     escape->bytes[escape->have++] = (char)byte;
     if (escape->have < escape->want) return;
     uint32_t point;
-    if (utf8_read(escape->bytes, escape->have, &point) == escape->have) escape->have = 0, say(escape, point);
-    else flush_broken(escape);
+    if (utf8_read(escape->bytes, escape->have, &point) == escape->have)
+        escape->have = 0, say(escape, point);
+    else
+        flush_broken(escape);
 }
 
 /* ---- sequences ---- */
@@ -69,10 +74,14 @@ static void finish(struct escape *escape, unsigned char byte) {
 
 static void after_esc(struct escape *escape, unsigned char byte) {
     clear_sequence(escape, byte == '[');
-    if (byte == '[') escape->state = BRACKET;
-    else if (strchr("]PX^_", byte)) escape->state = STRING;
-    else if (byte >= 0x20 && byte < 0x30) escape->sequence.sign = (char)byte, escape->state = SIGN;
-    else finish(escape, byte);
+    if (byte == '[')
+        escape->state = BRACKET;
+    else if (strchr("]PX^_", byte))
+        escape->state = STRING;
+    else if (byte >= 0x20 && byte < 0x30)
+        escape->sequence.sign = (char)byte, escape->state = SIGN;
+    else
+        finish(escape, byte);
 }
 
 static void digit(struct escape *escape, int value) {
@@ -86,21 +95,30 @@ static void digit(struct escape *escape, int value) {
 static void next_number(struct escape *escape) {
     struct escape_sequence *sequence = &escape->sequence;
     if (sequence->count == 0) sequence->numbers[sequence->count++] = ESCAPE_MISSING;
-    if (sequence->count < ESCAPE_NUMBERS_MAX) sequence->numbers[sequence->count++] = ESCAPE_MISSING;
-    else escape->state = BROKEN;
+    if (sequence->count < ESCAPE_NUMBERS_MAX)
+        sequence->numbers[sequence->count++] = ESCAPE_MISSING;
+    else
+        escape->state = BROKEN;
 }
 
 static void in_bracket(struct escape *escape, unsigned char byte) {
-    if (byte >= '0' && byte <= '9') digit(escape, byte - '0');
-    else if (byte == ';' || byte == ':') next_number(escape);
-    else if (byte >= '<' && byte <= '?' && escape->sequence.count == 0) escape->sequence.sign = (char)byte;
-    else if (byte >= 0x40 && byte < DEL) finish(escape, byte);
-    else escape->state = BROKEN;
+    if (byte >= '0' && byte <= '9')
+        digit(escape, byte - '0');
+    else if (byte == ';' || byte == ':')
+        next_number(escape);
+    else if (byte >= '<' && byte <= '?' && escape->sequence.count == 0)
+        escape->sequence.sign = (char)byte;
+    else if (byte >= 0x40 && byte < DEL)
+        finish(escape, byte);
+    else
+        escape->state = BROKEN;
 }
 
 static void in_string(struct escape *escape, unsigned char byte) {
-    if (byte == BEL) escape->state = PLAIN;
-    else if (byte == ESC) escape->state = STRING_ESC;
+    if (byte == BEL)
+        escape->state = PLAIN;
+    else if (byte == ESC)
+        escape->state = STRING_ESC;
     else if (escape->state == STRING_ESC) {
         escape->state = PLAIN;
         if (byte != '\\') after_esc(escape, byte);
@@ -111,8 +129,10 @@ static void in_sequence(struct escape *escape, unsigned char byte) {
     switch (escape->state) {
     case ESCAPE: after_esc(escape, byte); break;
     case SIGN:
-        if (byte >= 0x30 && byte < DEL) finish(escape, byte);
-        else if (byte >= 0x80) escape->state = PLAIN;
+        if (byte >= 0x30 && byte < DEL)
+            finish(escape, byte);
+        else if (byte >= 0x80)
+            escape->state = PLAIN;
         break;
     case BRACKET: in_bracket(escape, byte); break;
     case STRING:
@@ -125,12 +145,18 @@ static void in_sequence(struct escape *escape, unsigned char byte) {
 
 static void feed_byte(struct escape *escape, unsigned char byte) {
     bool is_in_string = escape->state == STRING || escape->state == STRING_ESC;
-    if (byte == CAN || byte == SUB) escape->state = PLAIN;
-    else if (is_in_string) in_string(escape, byte);
-    else if (byte == ESC) escape->state = ESCAPE;
-    else if (byte < 0x20) escape->calls->control(escape->context, byte); /* inside a sequence too, as terminals do */
-    else if (escape->state != PLAIN) in_sequence(escape, byte);
-    else if (byte < 0x7F) say(escape, byte);
+    if (byte == CAN || byte == SUB)
+        escape->state = PLAIN;
+    else if (is_in_string)
+        in_string(escape, byte);
+    else if (byte == ESC)
+        escape->state = ESCAPE;
+    else if (byte < 0x20)
+        escape->calls->control(escape->context, byte); /* inside a sequence too, as terminals do */
+    else if (escape->state != PLAIN)
+        in_sequence(escape, byte);
+    else if (byte < 0x7F)
+        say(escape, byte);
 }
 
 void escape_feed(struct escape *escape, const char *bytes, size_t size) {

@@ -1,8 +1,9 @@
-/* Takes a stream of a program's output apart: characters, controls and escape sequences, whatever the pieces it comes in.
+/* Takes a stream of a program's output apart: characters, controls and escape sequences, whatever
+ * the pieces it comes in.
  *
- * Nothing is trusted: sequences have bounded numbers, strings (titles, clipboards, queries) are thrown away without being kept, and
- * bytes that are no UTF-8 become U+FFFD. No memory besides the struct. One thread.
- * SPDX-License-Identifier: Apache-2.0 */
+ * Nothing is trusted: sequences have bounded numbers, strings (titles, clipboards, queries) are
+ * thrown away without being kept, and bytes that are no UTF-8 become U+FFFD. No memory besides the
+ * struct. One thread. SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_TUI_ESCAPE_H
 #define INDUCTOP_TUI_ESCAPE_H
 
@@ -15,7 +16,7 @@ enum { ESCAPE_NUMBERS_MAX = 16, ESCAPE_NUMBER_MAX = 9999, ESCAPE_MISSING = -1 };
 /* One that has ended: ESC [ private numbers final, or ESC sign final with has_bracket false. */
 struct escape_sequence {
     bool has_bracket;
-    char sign;    /* '?', '>', '(' ... before the numbers or the final; 0: none */
+    char sign; /* '?', '>', '(' ... before the numbers or the final; 0: none */
     char final;
     int numbers[ESCAPE_NUMBERS_MAX]; /* ESCAPE_MISSING where nothing stands */
     int count;

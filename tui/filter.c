@@ -83,7 +83,8 @@ static enum op read_op(struct reader *reader) {
     static const struct {
         const char *text;
         enum op op;
-    } ops[] = {{">=", OP_LEAST}, {"<=", OP_MOST}, {"!=", OP_OTHER}, {"==", OP_SAME}, {">", OP_ABOVE}, {"<", OP_BELOW}, {"=", OP_SAME}, {"~", OP_PART}};
+    } ops[] = {{">=", OP_LEAST}, {"<=", OP_MOST}, {"!=", OP_OTHER}, {"==", OP_SAME},
+               {">", OP_ABOVE},  {"<", OP_BELOW}, {"=", OP_SAME},   {"~", OP_PART}};
     for (size_t i = 0; i < ARRAY_SIZE(ops); i++)
         if (has_prefix(reader->at, ops[i].text)) {
             reader->at += strlen(ops[i].text);
@@ -103,8 +104,10 @@ static int no_column(const struct filter *filter, const char *name, struct err *
     for (size_t i = 0; i < filter->column_count; i++) names[i] = filter->columns[i].name;
     const char *near = str_nearest(name, names, filter->column_count);
     int code = err_set(err, ERR_UNKNOWN, "filter: there is no column '%.40s'", name);
-    if (near) err_hint(err, "Did you mean '%s'?", near);
-    else err_hint(err, "To look for such a text, put it in double quotes.");
+    if (near)
+        err_hint(err, "Did you mean '%s'?", near);
+    else
+        err_hint(err, "To look for such a text, put it in double quotes.");
     return code;
 }
 
@@ -117,18 +120,23 @@ static struct term *add_term(struct reader *reader, struct term term) {
     return &filter->terms[filter->term_count++];
 }
 
-static int read_comparison(struct reader *reader, const char *name, enum op op, bool is_not, struct err *err) {
+static int read_comparison(struct reader *reader, const char *name, enum op op, bool is_not,
+                           struct err *err) {
     const struct table_column *column = column_of(reader->filter, name);
     bool has_unit;
     if (!column) return no_column(reader->filter, name, err);
     skip_blanks(reader);
-    struct term *term = add_term(reader, (struct term){.op = op, .is_not = is_not, .column = column, .text = read_value(reader)});
-    if (!*term->text) return err_set(err, ERR_SYNTAX, "filter: nothing to compare '%.40s' with", name);
+    struct term *term = add_term(
+        reader,
+        (struct term){.op = op, .is_not = is_not, .column = column, .text = read_value(reader)});
+    if (!*term->text)
+        return err_set(err, ERR_SYNTAX, "filter: nothing to compare '%.40s' with", name);
     term->has_number = column->number && format_read(term->text, &term->number, &has_unit);
     if (term->has_number && !has_unit && column->bare != 0) term->number *= column->bare;
     bool is_order = op == OP_ABOVE || op == OP_LEAST || op == OP_BELOW || op == OP_MOST;
     if (is_order && column->number && !term->has_number)
-        return err_set(err, ERR_SYNTAX, "filter: '%.40s' is no figure to compare '%.40s' with", term->text, name);
+        return err_set(err, ERR_SYNTAX, "filter: '%.40s' is no figure to compare '%.40s' with",
+                       term->text, name);
     return 0;
 }
 
@@ -154,7 +162,8 @@ static int read_term(struct reader *reader, struct err *err) {
     return read_comparison(reader, text, op, is_not, err);
 }
 
-int filter_new(const char *text, const struct table_column *columns, size_t count, struct filter **ret_filter, struct err *err) {
+int filter_new(const char *text, const struct table_column *columns, size_t count,
+               struct filter **ret_filter, struct err *err) {
     struct filter *filter = mem_new(sizeof *filter);
     struct reader reader = {text, filter, true};
     *filter = (struct filter){.text = mem_strdup(text), .columns = columns, .column_count = count};
@@ -189,13 +198,15 @@ const char *filter_text(const struct filter *filter) {
 
 /* ---- matching ---- */
 
-static const char *text_of(const struct table_column *column, const void *rows, size_t row, struct table_cell *cell) {
+static const char *text_of(const struct table_column *column, const void *rows, size_t row,
+                           struct table_cell *cell) {
     *cell = (struct table_cell){.text = ""};
     column->show(rows, row, cell);
     return cell->text;
 }
 
-static bool does_any_hold(const struct filter *filter, const char *part, const void *rows, size_t row) {
+static bool does_any_hold(const struct filter *filter, const char *part, const void *rows,
+                          size_t row) {
     struct table_cell cell;
     for (size_t i = 0; i < filter->column_count; i++)
         if (strcasestr(text_of(&filter->columns[i], rows, row, &cell), part)) return true;
@@ -214,11 +225,13 @@ static bool compare(const struct term *term, const void *rows, size_t row, int *
     return !isnan(number);
 }
 
-static bool holds(const struct filter *filter, const struct term *term, const void *rows, size_t row) {
+static bool holds(const struct filter *filter, const struct term *term, const void *rows,
+                  size_t row) {
     struct table_cell cell;
     int order = 0;
     if (term->op == OP_WORD) return does_any_hold(filter, term->text, rows, row);
-    if (term->op == OP_PART) return strcasestr(text_of(term->column, rows, row, &cell), term->text) != NULL;
+    if (term->op == OP_PART)
+        return strcasestr(text_of(term->column, rows, row, &cell), term->text) != NULL;
     bool is_known = compare(term, rows, row, &order);
     switch (term->op) {
     case OP_ABOVE: return is_known && order > 0;

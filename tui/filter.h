@@ -13,7 +13,8 @@
 struct filter;
 
 /* An empty text gives a filter that lets all rows pass. */
-int filter_new(const char *text, const struct table_column *columns, size_t count, struct filter **ret_filter, struct err *err);
+int filter_new(const char *text, const struct table_column *columns, size_t count,
+               struct filter **ret_filter, struct err *err);
 struct filter *filter_free(struct filter *filter);
 
 bool is_match(const struct filter *filter, const void *rows, size_t row);

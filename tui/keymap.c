@@ -32,7 +32,9 @@ static const char *const group_titles[] = {
 #undef ACTION
 };
 
-static const char *const scope_names[] = {"everywhere", "settings", "tables", "text", "replay", "help", "dialogs", "fields", "keys to the job"};
+static const char *const scope_names[] = {"everywhere", "settings", "tables",
+                                          "text",       "replay",   "help",
+                                          "dialogs",    "fields",   "keys to the job"};
 _Static_assert(ARRAY_SIZE(scope_names) == KEY_SCOPE_COUNT, "a name for each scope");
 
 enum {
@@ -210,7 +212,8 @@ static size_t collect(struct footer_entry *entries, unsigned scopes) {
         if (!binding->footer || !(binding->scopes & scopes)) continue;
         bool is_more = count > 0 && !strcmp(entries[count - 1].label, binding->footer);
         if (!is_more && count == FOOTER_ENTRIES_MAX) continue;
-        if (!is_more) entries[count++] = (struct footer_entry){.label = binding->footer, .binding = binding};
+        if (!is_more)
+            entries[count++] = (struct footer_entry){.label = binding->footer, .binding = binding};
         add_key(&entries[count - 1], binding->key);
     }
     return count;
@@ -220,7 +223,8 @@ static int width_of(const struct footer_entry *entry) {
     return utf8_columns(entry->keys) + 1 + utf8_columns(entry->label);
 }
 
-size_t footer_make(struct footer_entry ret_entries[FOOTER_ENTRIES_MAX], unsigned scopes, int width) {
+size_t footer_make(struct footer_entry ret_entries[FOOTER_ENTRIES_MAX], unsigned scopes,
+                   int width) {
     enum { GAP = 2 };
     size_t count = collect(ret_entries, scopes);
     int sum = -GAP;

@@ -1,4 +1,5 @@
-/* Which key does what, where. The footer, the help and the printed list of keys all come from this table.
+/* Which key does what, where. The footer, the help and the printed list of keys all come from this
+ * table.
  *
  * Read-only, any thread.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -44,7 +45,8 @@ struct action {
     unsigned effects;
 };
 
-/* Where a key means something. The first one holds everywhere but under the last four, which have the keys to themselves. */
+/* Where a key means something. The first one holds everywhere but under the last four, which have
+ * the keys to themselves. */
 enum key_scope {
     KEY_SCOPE_ALL,
     KEY_SCOPE_SETTINGS,
@@ -63,7 +65,8 @@ struct binding {
     enum action_id action;
     unsigned scopes;    /* 1 << key_scope */
     int argument;       /* of the action: the view of a digit, the letter of a toggle */
-    const char *footer; /* what the footer says; rows with the same words stand together; NULL: not in the footer */
+    const char *footer; /* what the footer says; rows with the same words stand together; NULL: not
+                           in the footer */
 };
 
 const struct binding *keymap_bindings(size_t *ret_count);
@@ -95,13 +98,14 @@ struct footer_entry {
 
 enum { FOOTER_ENTRIES_MAX = 24 };
 
-/* What the footer offers in so many columns, in the order of the table; what does not fit is left out from the end, but the last
- * one (quit) stays. Returns how many. */
+/* What the footer offers in so many columns, in the order of the table; what does not fit is left
+ * out from the end, but the last one (quit) stays. Returns how many. */
 size_t footer_make(struct footer_entry ret_entries[FOOTER_ENTRIES_MAX], unsigned scopes, int width);
 
 /* ---- help ---- */
 
-/* All actions that have keys where these scopes hold, by groups, as lines "keys<TAB>help", group titles without a tab. */
+/* All actions that have keys where these scopes hold, by groups, as lines "keys<TAB>help", group
+ * titles without a tab. */
 void keymap_help(struct buf *out, unsigned scopes);
 
 #endif

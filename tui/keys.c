@@ -30,13 +30,14 @@ struct keys {
 
 /* ---- life ---- */
 
-/* The mouse in terminfo is the beginning of newer reports, which libtermkey then reads as old ones. */
+/* The mouse in terminfo is the start of newer reports, which libtermkey would read as old ones. */
 static const char *without_mouse(const char *name, const char *value, ATTR_UNUSED void *context) {
     return strcmp(name, "key_mouse") ? value : NULL;
 }
 
 static TermKey *make(const char *term) {
-    int flags = TERMKEY_FLAG_UTF8 | TERMKEY_FLAG_NOTERMIOS | TERMKEY_FLAG_CTRLC | TERMKEY_FLAG_CONVERTKP | TERMKEY_FLAG_NOSTART;
+    int flags = TERMKEY_FLAG_UTF8 | TERMKEY_FLAG_NOTERMIOS | TERMKEY_FLAG_CTRLC |
+                TERMKEY_FLAG_CONVERTKP | TERMKEY_FLAG_NOSTART;
     TermKey *termkey = term ? termkey_new_abstract(term, flags) : NULL;
     if (!termkey) termkey = termkey_new_abstract("xterm", flags);
     if (!termkey) return NULL;
@@ -47,9 +48,14 @@ static TermKey *make(const char *term) {
     return NULL;
 }
 
-int keys_new(const char *term, keys_call *call, void *context, struct keys **ret_keys, struct err *err) {
+int keys_new(const char *term, keys_call *call, void *context, struct keys **ret_keys,
+             struct err *err) {
     TermKey *termkey = make(term);
-    if (!termkey) return err_set(err, ERR_MISSING, "could not set up keys for terminal '%s': libtermkey has no description of it", term ? term : "");
+    if (!termkey)
+        return err_set(
+            err, ERR_MISSING,
+            "could not set up keys for terminal '%s': libtermkey has no description of it",
+            term ? term : "");
     struct keys *keys = mem_new(sizeof *keys);
     keys->termkey = termkey;
     keys->call = call;
@@ -72,12 +78,24 @@ static const struct {
     TermKeySym theirs;
     enum key_symbol ours;
 } symbols[] = {
-    {TERMKEY_SYM_ENTER, KEY_SYMBOL_ENTER},       {TERMKEY_SYM_KPENTER, KEY_SYMBOL_ENTER},   {TERMKEY_SYM_TAB, KEY_SYMBOL_TAB},
-    {TERMKEY_SYM_ESCAPE, KEY_SYMBOL_ESCAPE},     {TERMKEY_SYM_BACKSPACE, KEY_SYMBOL_BACKSPACE}, {TERMKEY_SYM_DEL, KEY_SYMBOL_BACKSPACE},
-    {TERMKEY_SYM_UP, KEY_SYMBOL_UP},             {TERMKEY_SYM_DOWN, KEY_SYMBOL_DOWN},       {TERMKEY_SYM_LEFT, KEY_SYMBOL_LEFT},
-    {TERMKEY_SYM_RIGHT, KEY_SYMBOL_RIGHT},       {TERMKEY_SYM_HOME, KEY_SYMBOL_HOME},       {TERMKEY_SYM_FIND, KEY_SYMBOL_HOME},
-    {TERMKEY_SYM_END, KEY_SYMBOL_END},           {TERMKEY_SYM_SELECT, KEY_SYMBOL_END},      {TERMKEY_SYM_PAGEUP, KEY_SYMBOL_PAGE_UP},
-    {TERMKEY_SYM_PAGEDOWN, KEY_SYMBOL_PAGE_DOWN}, {TERMKEY_SYM_INSERT, KEY_SYMBOL_INSERT},  {TERMKEY_SYM_DELETE, KEY_SYMBOL_DELETE},
+    {TERMKEY_SYM_ENTER, KEY_SYMBOL_ENTER},
+    {TERMKEY_SYM_KPENTER, KEY_SYMBOL_ENTER},
+    {TERMKEY_SYM_TAB, KEY_SYMBOL_TAB},
+    {TERMKEY_SYM_ESCAPE, KEY_SYMBOL_ESCAPE},
+    {TERMKEY_SYM_BACKSPACE, KEY_SYMBOL_BACKSPACE},
+    {TERMKEY_SYM_DEL, KEY_SYMBOL_BACKSPACE},
+    {TERMKEY_SYM_UP, KEY_SYMBOL_UP},
+    {TERMKEY_SYM_DOWN, KEY_SYMBOL_DOWN},
+    {TERMKEY_SYM_LEFT, KEY_SYMBOL_LEFT},
+    {TERMKEY_SYM_RIGHT, KEY_SYMBOL_RIGHT},
+    {TERMKEY_SYM_HOME, KEY_SYMBOL_HOME},
+    {TERMKEY_SYM_FIND, KEY_SYMBOL_HOME},
+    {TERMKEY_SYM_END, KEY_SYMBOL_END},
+    {TERMKEY_SYM_SELECT, KEY_SYMBOL_END},
+    {TERMKEY_SYM_PAGEUP, KEY_SYMBOL_PAGE_UP},
+    {TERMKEY_SYM_PAGEDOWN, KEY_SYMBOL_PAGE_DOWN},
+    {TERMKEY_SYM_INSERT, KEY_SYMBOL_INSERT},
+    {TERMKEY_SYM_DELETE, KEY_SYMBOL_DELETE},
 };
 
 static bool from_symbol(TermKeySym symbol, struct key *key) {
@@ -89,45 +107,58 @@ static bool from_symbol(TermKeySym symbol, struct key *key) {
     return symbol == TERMKEY_SYM_SPACE;
 }
 
-/* Shift is in the letter already; ^J is what Enter sends when something turns returns into line feeds. */
+/* Shift is in the letter already; ^J is what Enter sends when something turns returns into line
+ * feeds. */
 static bool from_character(long point, struct key *key) {
     key->kind = KEY_KIND_CHARACTER;
     key->code = (int)point;
     key->modifiers &= ~(unsigned)KEY_SHIFT;
-    if (key->modifiers & KEY_CTRL && point >= 'A' && point <= 'Z') key->code = (int)point - 'A' + 'a';
-    if (key->code == 'j' && key->modifiers == KEY_CTRL) *key = (struct key){.kind = KEY_KIND_SYMBOL, .code = KEY_SYMBOL_ENTER};
+    if (key->modifiers & KEY_CTRL && point >= 'A' && point <= 'Z')
+        key->code = (int)point - 'A' + 'a';
+    if (key->code == 'j' && key->modifiers == KEY_CTRL)
+        *key = (struct key){.kind = KEY_KIND_SYMBOL, .code = KEY_SYMBOL_ENTER};
     return point >= 0x20 && point != 0x7F;
 }
 
 static bool from_mouse(struct keys *keys, const TermKeyKey *theirs, struct key *key) {
     TermKeyMouseEvent event;
     int line, column;
-    if (termkey_interpret_mouse(keys->termkey, theirs, &event, &key->button, &line, &column) != TERMKEY_RES_KEY) return false;
+    if (termkey_interpret_mouse(keys->termkey, theirs, &event, &key->button, &line, &column) !=
+        TERMKEY_RES_KEY)
+        return false;
     key->kind = KEY_KIND_MOUSE;
     key->x = column - 1;
     key->y = line - 1;
     if (key->x < 0 || key->y < 0) return false;
     bool is_wheel = key->button == 4 || key->button == 5;
-    if (is_wheel) key->code = key->button == 4 ? KEY_MOUSE_WHEEL_UP : KEY_MOUSE_WHEEL_DOWN;
-    else if (event == TERMKEY_MOUSE_PRESS) key->code = KEY_MOUSE_PRESS;
-    else if (event == TERMKEY_MOUSE_DRAG) key->code = KEY_MOUSE_DRAG;
-    else key->code = KEY_MOUSE_RELEASE;
+    if (is_wheel)
+        key->code = key->button == 4 ? KEY_MOUSE_WHEEL_UP : KEY_MOUSE_WHEEL_DOWN;
+    else if (event == TERMKEY_MOUSE_PRESS)
+        key->code = KEY_MOUSE_PRESS;
+    else if (event == TERMKEY_MOUSE_DRAG)
+        key->code = KEY_MOUSE_DRAG;
+    else
+        key->code = KEY_MOUSE_RELEASE;
     return event != TERMKEY_MOUSE_UNKNOWN && (!is_wheel || event == TERMKEY_MOUSE_PRESS);
 }
 
-/* Answers to our questions. libtermkey folds the number of a mode into signed bytes and loses 2026 on the way. */
+/* Answers to our questions. libtermkey folds the number of a mode into signed bytes and loses 2026
+ * on the way. */
 static bool from_answer(struct keys *keys, struct key *key) {
     char text[SEQUENCE_SIZE + 1] = "", end = 0;
     int first, second;
     memcpy(text, keys->sequence.bytes, keys->sequence.size);
     bool is_read = sscanf(text, "\033[?%d;%d%c", &first, &second, &end) == 3;
-    if (is_read && end == 'R') *key = (struct key){.kind = KEY_KIND_POSITION, .x = second - 1, .y = first - 1};
-    else if (is_read) *key = (struct key){.kind = KEY_KIND_MODE, .code = first, .value = second};
+    if (is_read && end == 'R')
+        *key = (struct key){.kind = KEY_KIND_POSITION, .x = second - 1, .y = first - 1};
+    else if (is_read)
+        *key = (struct key){.kind = KEY_KIND_MODE, .code = first, .value = second};
     return is_read;
 }
 
 static bool convert(struct keys *keys, const TermKeyKey *theirs, struct key *key) {
-    *key = (struct key){.modifiers = (unsigned)theirs->modifiers & (KEY_SHIFT | KEY_ALT | KEY_CTRL)};
+    *key =
+        (struct key){.modifiers = (unsigned)theirs->modifiers & (KEY_SHIFT | KEY_ALT | KEY_CTRL)};
     switch (theirs->type) {
     case TERMKEY_TYPE_UNICODE: return from_character(theirs->code.codepoint, key);
     case TERMKEY_TYPE_FUNCTION:
@@ -172,15 +203,20 @@ static void key_byte(struct keys *keys, char byte) {
 }
 
 static void end_paste(struct keys *keys) {
-    struct key key = {.kind = KEY_KIND_PASTE, .bytes = buf_text(&keys->paste), .size = keys->paste.size, .is_cut = keys->is_paste_cut};
+    struct key key = {.kind = KEY_KIND_PASTE,
+                      .bytes = buf_text(&keys->paste),
+                      .size = keys->paste.size,
+                      .is_cut = keys->is_paste_cut};
     keys->is_pasting = false;
     keys->call(keys->context, &key);
     buf_done(&keys->paste);
 }
 
 static void keep(struct keys *keys, const char *bytes, size_t size) {
-    if (keys->paste.size + size > KEYS_PASTE_MAX) keys->is_paste_cut = true;
-    else buf_add(&keys->paste, bytes, size);
+    if (keys->paste.size + size > KEYS_PASTE_MAX)
+        keys->is_paste_cut = true;
+    else
+        buf_add(&keys->paste, bytes, size);
 }
 
 static void paste_byte(struct keys *keys, char byte) {
@@ -196,8 +232,10 @@ static void paste_byte(struct keys *keys, char byte) {
 void keys_feed(struct keys *keys, const char *bytes, size_t size, uint64_t now_ns) {
     keys_tick(keys, now_ns);
     for (size_t i = 0; i < size; i++) {
-        if (keys->is_pasting) paste_byte(keys, bytes[i]);
-        else key_byte(keys, bytes[i]);
+        if (keys->is_pasting)
+            paste_byte(keys, bytes[i]);
+        else
+            key_byte(keys, bytes[i]);
     }
     if (size > 0) keys->since_ns = now_ns;
 }
@@ -213,6 +251,8 @@ uint64_t keys_deadline_ns(const struct keys *keys) {
 void keys_tick(struct keys *keys, uint64_t now_ns) {
     uint64_t deadline = keys_deadline_ns(keys);
     if (deadline == 0 || now_ns < deadline) return;
-    if (keys->is_pasting) end_paste(keys);
-    else take(keys, sequence_end(&keys->sequence));
+    if (keys->is_pasting)
+        end_paste(keys);
+    else
+        take(keys, sequence_end(&keys->sequence));
 }

@@ -1,10 +1,11 @@
-/* Bytes from a terminal become keys. libtermkey takes them apart; this file is the only one that includes it.
+/* Bytes from a terminal become keys. libtermkey takes them apart; this file is the only one that
+ * includes it.
  *
- * Bytes are fed as they come, in any pieces; time is the caller's clock, so nothing here waits: keys_deadline_ns() says when to come
- * back with keys_tick(). A lone ESC is a key after 50 ms; a longer sequence that was cut has 300 ms to arrive whole. Pastes come as
- * one key with their bytes, which are never taken for keys. Answers of the terminal to our questions are keys too.
- * Belongs to who made it. One thread.
- * SPDX-License-Identifier: Apache-2.0 */
+ * Bytes are fed as they come, in any pieces; time is the caller's clock, so nothing here waits:
+ * keys_deadline_ns() says when to come back with keys_tick(). A lone ESC is a key after 50 ms; a
+ * longer sequence that was cut has 300 ms to arrive whole. Pastes come as one key with their bytes,
+ * which are never taken for keys. Answers of the terminal to our questions are keys too. Belongs to
+ * who made it. One thread. SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_TUI_KEYS_H
 #define INDUCTOP_TUI_KEYS_H
 
@@ -17,8 +18,9 @@
 enum {
     KEYS_ESCAPE_NS = 50 * 1000 * 1000,
     KEYS_CUT_NS = 300 * 1000 * 1000,
-    KEYS_PASTE_NS = 2000 * 1000 * 1000, /* without a byte a paste has ended, whether it says so or not */
-    KEYS_PASTE_MAX = 64 * 1024,         /* of its bytes are kept */
+    KEYS_PASTE_NS =
+        2000 * 1000 * 1000,     /* without a byte a paste has ended, whether it says so or not */
+    KEYS_PASTE_MAX = 64 * 1024, /* of its bytes are kept */
     KEY_NAME_SIZE = 32
 };
 
@@ -28,17 +30,36 @@ enum key_kind {
     KEY_KIND_FUNCTION,  /* code: 1 is F1 */
     KEY_KIND_MOUSE,     /* code: enum key_mouse; x, y */
     KEY_KIND_PASTE,     /* bytes, size; lent during the call */
-    KEY_KIND_MODE,      /* the terminal's answer: code is a private mode, value 0 unknown, 1 on, 2 off, 3 and 4 fixed */
-    KEY_KIND_POSITION   /* the terminal's answer: its cursor is at x, y */
+    KEY_KIND_MODE, /* the terminal's answer: code is a private mode, value 0 unknown, 1 on, 2 off, 3
+                      and 4 fixed */
+    KEY_KIND_POSITION /* the terminal's answer: its cursor is at x, y */
 };
 
 enum key_symbol {
-    KEY_SYMBOL_ENTER, KEY_SYMBOL_TAB, KEY_SYMBOL_ESCAPE, KEY_SYMBOL_BACKSPACE, KEY_SYMBOL_UP, KEY_SYMBOL_DOWN, KEY_SYMBOL_LEFT,
-    KEY_SYMBOL_RIGHT, KEY_SYMBOL_HOME, KEY_SYMBOL_END, KEY_SYMBOL_PAGE_UP, KEY_SYMBOL_PAGE_DOWN, KEY_SYMBOL_INSERT, KEY_SYMBOL_DELETE,
+    KEY_SYMBOL_ENTER,
+    KEY_SYMBOL_TAB,
+    KEY_SYMBOL_ESCAPE,
+    KEY_SYMBOL_BACKSPACE,
+    KEY_SYMBOL_UP,
+    KEY_SYMBOL_DOWN,
+    KEY_SYMBOL_LEFT,
+    KEY_SYMBOL_RIGHT,
+    KEY_SYMBOL_HOME,
+    KEY_SYMBOL_END,
+    KEY_SYMBOL_PAGE_UP,
+    KEY_SYMBOL_PAGE_DOWN,
+    KEY_SYMBOL_INSERT,
+    KEY_SYMBOL_DELETE,
     KEY_SYMBOL_COUNT
 };
 
-enum key_mouse { KEY_MOUSE_PRESS, KEY_MOUSE_DRAG, KEY_MOUSE_RELEASE, KEY_MOUSE_WHEEL_UP, KEY_MOUSE_WHEEL_DOWN };
+enum key_mouse {
+    KEY_MOUSE_PRESS,
+    KEY_MOUSE_DRAG,
+    KEY_MOUSE_RELEASE,
+    KEY_MOUSE_WHEEL_UP,
+    KEY_MOUSE_WHEEL_DOWN
+};
 
 enum key_modifier { KEY_SHIFT = 1, KEY_ALT = 2, KEY_CTRL = 4 };
 
@@ -58,7 +79,8 @@ struct keys;
 typedef void keys_call(void *context, const struct key *key);
 
 /* `term` names the terminal (TERM; NULL or unknown: like xterm). The call gets every key. */
-int keys_new(const char *term, keys_call *call, void *context, struct keys **ret_keys, struct err *err);
+int keys_new(const char *term, keys_call *call, void *context, struct keys **ret_keys,
+             struct err *err);
 struct keys *keys_free(struct keys *keys);
 
 void keys_feed(struct keys *keys, const char *bytes, size_t size, uint64_t now_ns);
@@ -71,7 +93,8 @@ uint64_t keys_deadline_ns(const struct keys *keys);
 
 /* ---- names ---- */
 
-/* "m", "A", "F1", "Enter", "^L", "Alt-1", "Shift-Tab", "Space"; mouse and answers as "mouse" and the like. */
+/* "m", "A", "F1", "Enter", "^L", "Alt-1", "Shift-Tab", "Space"; mouse and answers as "mouse" and
+ * the like. */
 void key_name(const struct key *key, char ret_name[KEY_NAME_SIZE]);
 
 /* The key of such a name; also "Ctrl-L" and "Esc". False: there is none. */

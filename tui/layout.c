@@ -10,15 +10,16 @@ enum {
     SETTINGS_WIDTH = 43,
     SETTINGS_WIDTH_MOST = 60,
     SPEEDUP_WIDTH = 48,
-    UPPER_MOST = 16,   /* rows of settings and chart, however tall the screen */
-    TALL = 30, /* rows from which a narrow screen gets a chart, and few ranks get cards */
+    UPPER_MOST = 16, /* rows of settings and chart, however tall the screen */
+    TALL = 30,       /* rows from which a narrow screen gets a chart, and few ranks get cards */
     CARD_WIDTH = 60,
     CARD_RANKS_MOST = 4,
     STRIP_LABELS = 8,
     TITLE = 1
 };
 
-/* A band of the overview across the whole width. `order` says who gets what it wants first, `stays` who is left out last. */
+/* A band of the overview across the whole width. `order` says who gets what it wants first, `stays`
+ * who is left out last. */
 struct band {
     enum place place;
     int least, want, most, weight, order, stays;
@@ -56,7 +57,8 @@ static void add_band(struct bands *bands, struct band band) {
 /* Settings, chart and speedup share the upper band; on a narrow screen one of them has it. */
 static enum place upper_place(const struct layout_wish *wish) {
     bool is_beside = wish->width >= BESIDE_WIDTH;
-    if (!is_beside && (wish->focus == PLACE_CHART || wish->focus == PLACE_SPEEDUP)) return wish->focus;
+    if (!is_beside && (wish->focus == PLACE_CHART || wish->focus == PLACE_SPEEDUP))
+        return wish->focus;
     static const enum place order[] = {PLACE_SETTINGS, PLACE_CHART, PLACE_SPEEDUP};
     for (size_t i = 0; i < ARRAY_SIZE(order); i++)
         if (!is_hidden(wish, order[i])) return order[i];
@@ -81,8 +83,10 @@ static int card_rows(const struct layout_wish *wish) {
 
 static enum ranks_as ranks_as(const struct layout_wish *wish, int height) {
     if (wish->rank_count >= LAYOUT_STRIP_FROM) return RANKS_AS_STRIP;
-    bool is_few = wish->rank_count > 0 && wish->rank_count <= CARD_RANKS_MOST && wish->width >= CARD_WIDTH;
-    return is_few && height >= TALL + card_rows(wish) * LAYOUT_CARD_HEIGHT ? RANKS_AS_CARDS : RANKS_AS_ROWS;
+    bool is_few =
+        wish->rank_count > 0 && wish->rank_count <= CARD_RANKS_MOST && wish->width >= CARD_WIDTH;
+    return is_few && height >= TALL + card_rows(wish) * LAYOUT_CARD_HEIGHT ? RANKS_AS_CARDS
+                                                                           : RANKS_AS_ROWS;
 }
 
 static void add_ranks(struct bands *bands, const struct layout_wish *wish, int height) {
@@ -95,13 +99,16 @@ static void add_ranks(struct bands *bands, const struct layout_wish *wish, int h
     }
     if (is_hidden(wish, PLACE_RANKS)) return;
     int rows = as == RANKS_AS_CARDS ? card_rows(wish) * LAYOUT_CARD_HEIGHT : count;
-    int enough = as == RANKS_AS_CARDS ? rows : as == RANKS_AS_STRIP ? most_of(3, height / 6) : most_of(4, height * 2 / 5);
+    int enough = as == RANKS_AS_CARDS   ? rows
+                 : as == RANKS_AS_STRIP ? most_of(3, height / 6)
+                                        : most_of(4, height * 2 / 5);
     int want = TITLE + least_of(rows, enough);
     add_band(bands, (struct band){PLACE_RANKS, TITLE + 1, want, TITLE + rows, 3, 2, 6});
 }
 
 static bool is_lower_shared(const struct layout_wish *wish) {
-    return wish->width >= WIDE_WIDTH && !is_hidden(wish, PLACE_FINDINGS) && !is_hidden(wish, PLACE_OUTPUT);
+    return wish->width >= WIDE_WIDTH && !is_hidden(wish, PLACE_FINDINGS) &&
+           !is_hidden(wish, PLACE_OUTPUT);
 }
 
 static void add_lower(struct bands *bands, const struct layout_wish *wish) {
@@ -109,8 +116,10 @@ static void add_lower(struct bands *bands, const struct layout_wish *wish) {
         add_band(bands, (struct band){PLACE_FINDINGS, TITLE + 1, 6, NO_LIMIT, 4, 3, 2});
         return;
     }
-    if (!is_hidden(wish, PLACE_FINDINGS)) add_band(bands, (struct band){PLACE_FINDINGS, TITLE + 1, 4, NO_LIMIT, 2, 3, 2});
-    if (!is_hidden(wish, PLACE_OUTPUT)) add_band(bands, (struct band){PLACE_OUTPUT, TITLE + 1, 3, NO_LIMIT, 2, 4, 1});
+    if (!is_hidden(wish, PLACE_FINDINGS))
+        add_band(bands, (struct band){PLACE_FINDINGS, TITLE + 1, 4, NO_LIMIT, 2, 3, 2});
+    if (!is_hidden(wish, PLACE_OUTPUT))
+        add_band(bands, (struct band){PLACE_OUTPUT, TITLE + 1, 3, NO_LIMIT, 2, 4, 1});
 }
 
 /* ---- how many rows each gets ---- */
@@ -118,7 +127,8 @@ static void add_lower(struct bands *bands, const struct layout_wish *wish) {
 static bool has_focus(const struct band *band, const struct layout_wish *wish) {
     if (band->place == wish->focus) return true;
     bool is_beside = wish->width >= BESIDE_WIDTH;
-    if (band->order == 0) return is_beside && (wish->focus == PLACE_CHART || wish->focus == PLACE_SPEEDUP);
+    if (band->order == 0)
+        return is_beside && (wish->focus == PLACE_CHART || wish->focus == PLACE_SPEEDUP);
     return band->place == PLACE_FINDINGS && wish->focus == PLACE_OUTPUT && is_lower_shared(wish);
 }
 
@@ -155,7 +165,9 @@ static struct band *neediest(struct bands *bands) {
     for (int i = 0; i < bands->count; i++) {
         struct band *band = &bands->rows[i];
         if (band->is_out || band->height >= band->most) continue;
-        if (!best || (band->height - band->want) * best->weight < (best->height - best->want) * band->weight) best = band;
+        if (!best ||
+            (band->height - band->want) * best->weight < (best->height - best->want) * band->weight)
+            best = band;
     }
     return best;
 }
@@ -169,7 +181,8 @@ static void share(struct bands *bands, int height) {
     }
     for (int order = 0; order < BANDS_MAX; order++)
         for (int i = 0; i < bands->count; i++)
-            if (bands->rows[i].order == order) left = grow(&bands->rows[i], bands->rows[i].want, left);
+            if (bands->rows[i].order == order)
+                left = grow(&bands->rows[i], bands->rows[i].want, left);
     while (left > 0 && (band = neediest(bands))) band->height++, left--;
     if (last) last->height += left;
 }
@@ -180,7 +193,8 @@ static void divide(struct layout *layout, int x, int y, int height) {
     layout->dividers[layout->divider_count++] = (struct rect){x, y, 1, height};
 }
 
-/* Chart above speedup, or side by side; one alone when the other is off or there is no room for both. */
+/* Chart above speedup, or side by side; one alone when the other is off or there is no room for
+ * both. */
 static void place_charts(struct layout *layout, const struct layout_wish *wish, struct rect at) {
     bool has_chart = !is_hidden(wish, PLACE_CHART), has_speedup = !is_hidden(wish, PLACE_SPEEDUP);
     int below = most_of(3, least_of(TITLE + wish->speedup_count, at.height / 3));
@@ -188,10 +202,12 @@ static void place_charts(struct layout *layout, const struct layout_wish *wish, 
         int width = least_of(SPEEDUP_WIDTH, at.width / 2);
         layout->places[PLACE_CHART] = (struct rect){at.x, at.y, at.width - width - 1, at.height};
         divide(layout, at.x + at.width - width - 1, at.y, at.height);
-        layout->places[PLACE_SPEEDUP] = (struct rect){at.x + at.width - width, at.y, width, at.height};
+        layout->places[PLACE_SPEEDUP] =
+            (struct rect){at.x + at.width - width, at.y, width, at.height};
     } else if (has_chart && has_speedup && at.height >= below + 4) {
         layout->places[PLACE_CHART] = (struct rect){at.x, at.y, at.width, at.height - below};
-        layout->places[PLACE_SPEEDUP] = (struct rect){at.x, at.y + at.height - below, at.width, below};
+        layout->places[PLACE_SPEEDUP] =
+            (struct rect){at.x, at.y + at.height - below, at.width, below};
     } else {
         bool is_speedup = has_speedup && (!has_chart || wish->focus == PLACE_SPEEDUP);
         layout->places[is_speedup ? PLACE_SPEEDUP : PLACE_CHART] = at;
@@ -206,7 +222,8 @@ static void place_upper(struct layout *layout, const struct layout_wish *wish, s
         return;
     }
     if (place == PLACE_SETTINGS) {
-        int width = least_of(SETTINGS_WIDTH + (wish->width - BESIDE_WIDTH) / 4, SETTINGS_WIDTH_MOST);
+        int width =
+            least_of(SETTINGS_WIDTH + (wish->width - BESIDE_WIDTH) / 4, SETTINGS_WIDTH_MOST);
         layout->places[PLACE_SETTINGS] = (struct rect){0, at.y, width, at.height};
         divide(layout, width, at.y, at.height);
         at.x = width + 1;
@@ -229,7 +246,8 @@ static void place_lower(struct layout *layout, const struct layout_wish *wish, s
 static void overview(struct layout *layout, const struct layout_wish *wish, struct rect body) {
     struct bands bands = {0};
     add_upper(&bands, wish, body.height);
-    if (!is_hidden(wish, PLACE_STAGED)) add_band(&bands, (struct band){PLACE_STAGED, 1, 1, 1, 1, 6, 4});
+    if (!is_hidden(wish, PLACE_STAGED))
+        add_band(&bands, (struct band){PLACE_STAGED, 1, 1, 1, 1, 6, 4});
     add_ranks(&bands, wish, body.height);
     add_lower(&bands, wish);
     leave_out(&bands, wish, body.height);
@@ -239,9 +257,12 @@ static void overview(struct layout *layout, const struct layout_wish *wish, stru
         struct band *band = &bands.rows[i];
         struct rect at = {0, y, body.width, band->height};
         if (band->is_out || band->height == 0) continue;
-        if (band->order == 0) place_upper(layout, wish, at);
-        else if (band->place == PLACE_FINDINGS) place_lower(layout, wish, at);
-        else layout->places[band->place] = at;
+        if (band->order == 0)
+            place_upper(layout, wish, at);
+        else if (band->place == PLACE_FINDINGS)
+            place_lower(layout, wish, at);
+        else
+            layout->places[band->place] = at;
         y += band->height;
     }
 }
@@ -263,8 +284,8 @@ static void view(struct layout *layout, const struct layout_wish *wish, struct r
 }
 
 static bool can_have_focus(enum place place) {
-    return place == PLACE_SETTINGS || place == PLACE_CHART || place == PLACE_SPEEDUP || place == PLACE_RANKS || place == PLACE_FINDINGS ||
-           place == PLACE_OUTPUT;
+    return place == PLACE_SETTINGS || place == PLACE_CHART || place == PLACE_SPEEDUP ||
+           place == PLACE_RANKS || place == PLACE_FINDINGS || place == PLACE_OUTPUT;
 }
 
 static bool can_zoom(enum place place) {
@@ -276,18 +297,24 @@ struct layout layout_make(const struct layout_wish *wish) {
     struct layout_wish ours = *wish;
     ours.width = most_of(1, least_of(wish->width, CANVAS_SIDE_MAX));
     ours.height = most_of(1, least_of(wish->height, CANVAS_SIDE_MAX));
-    if (!can_have_focus(ours.focus)) ours.focus = PLACE_COUNT;
-    else ours.hidden &= ~(1u << ours.focus);
+    if (!can_have_focus(ours.focus))
+        ours.focus = PLACE_COUNT;
+    else
+        ours.hidden &= ~(1u << ours.focus);
     struct rect body = {0, 1, ours.width, ours.height - (ours.height >= 3 ? 2 : 1)};
     layout.places[PLACE_HEADER] = (struct rect){0, 0, ours.width, 1};
-    if (ours.height >= 3) layout.places[PLACE_FOOTER] = (struct rect){0, ours.height - 1, ours.width, 1};
+    if (ours.height >= 3)
+        layout.places[PLACE_FOOTER] = (struct rect){0, ours.height - 1, ours.width, 1};
     if (body.height < 1) return layout;
     bool is_whole = ours.has_view || can_zoom(ours.zoom);
     if (is_whole && ours.has_staged && body.height >= 4)
         layout.places[PLACE_STAGED] = (struct rect){0, body.y + --body.height, ours.width, 1};
-    if (can_zoom(ours.zoom)) layout.places[ours.zoom] = body;
-    else if (ours.has_view) view(&layout, &ours, body);
-    else overview(&layout, &ours, body);
+    if (can_zoom(ours.zoom))
+        layout.places[ours.zoom] = body;
+    else if (ours.has_view)
+        view(&layout, &ours, body);
+    else
+        overview(&layout, &ours, body);
     return layout;
 }
 
@@ -307,7 +334,8 @@ enum place layout_next(const struct layout_wish *wish, int direction) {
     int at = wish->focus < PLACE_COUNT ? (int)wish->focus : direction > 0 ? -1 : PLACE_COUNT;
     for (int i = 0; i < PLACE_COUNT; i++) {
         at = (at + direction + PLACE_COUNT) % PLACE_COUNT;
-        if (can_have_focus((enum place)at) && !is_hidden(wish, (enum place)at)) return (enum place)at;
+        if (can_have_focus((enum place)at) && !is_hidden(wish, (enum place)at))
+            return (enum place)at;
     }
     return wish->focus;
 }
@@ -318,8 +346,9 @@ struct rect layout_dialog(int width, int height, int wish_width, int wish_height
 }
 
 const char *place_name(enum place place) {
-    static const char *const names[] = {"header", "settings", "chart", "speedup", "staged", "strip", "ranks", "findings", "output",
-                                        "view", "detail", "footer"};
+    static const char *const names[] = {"header", "settings", "chart",  "speedup",
+                                        "staged", "strip",    "ranks",  "findings",
+                                        "output", "view",     "detail", "footer"};
     _Static_assert(ARRAY_SIZE(names) == PLACE_COUNT, "a name for each place");
     return place < PLACE_COUNT ? names[place] : "none";
 }

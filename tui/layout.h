@@ -1,9 +1,9 @@
 /* Where everything goes: a pure function from a screen's size and what is to be seen to rectangles.
  *
- * Whatever the size and the number of ranks: places lie on the screen, do not overlap, and are shown with at least one cell or not
- * at all. The place that has the focus is always among those shown. Small screens get fewer places, down to the header alone in
- * one row. No state, any thread; far below a millisecond.
- * SPDX-License-Identifier: Apache-2.0 */
+ * Whatever the size and the number of ranks: places lie on the screen, do not overlap, and are
+ * shown with at least one cell or not at all. The place that has the focus is always among those
+ * shown. Small screens get fewer places, down to the header alone in one row. No state, any thread;
+ * far below a millisecond. SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_TUI_LAYOUT_H
 #define INDUCTOP_TUI_LAYOUT_H
 
@@ -38,8 +38,8 @@ struct layout_wish {
     unsigned hidden;                              /* 1 << place: switched off */
     enum place focus;                             /* of the overview; PLACE_COUNT: none */
     enum place zoom;                              /* this place alone; PLACE_COUNT: none */
-    bool has_view, has_detail;                    /* a view instead of the overview, with more about its row */
-    bool has_staged;                              /* the staged row stays in sight in views and zooms too */
+    bool has_view, has_detail; /* a view instead of the overview, with more about its row */
+    bool has_staged;           /* the staged row stays in sight in views and zooms too */
 };
 
 struct layout {

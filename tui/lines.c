@@ -27,7 +27,10 @@ void line_done(struct line *line) {
 }
 
 size_t line_bytes(const struct line *line) {
-    size_t packed = line->packed ? sizeof *line->packed + line->packed->span_count * sizeof(struct span) + line->packed->size : 0;
+    size_t packed = line->packed
+                        ? sizeof *line->packed + line->packed->span_count * sizeof(struct span) +
+                              line->packed->size
+                        : 0;
     return sizeof *line + (size_t)line->room * sizeof *line->cells + packed;
 }
 
@@ -93,8 +96,10 @@ static void open_again(struct line *line) {
 void line_put(struct line *line, int x, const struct glyph *glyph, unsigned style, int most) {
     open_again(line);
     if (glyph->width == 0 || x < 0) return;
-    if (x + glyph->width > most) line->is_cut = true;
-    else put_whole(line, x, glyph, style);
+    if (x + glyph->width > most)
+        line->is_cut = true;
+    else
+        put_whole(line, x, glyph, style);
 }
 
 void line_mark(struct line *line, int x, const char *bytes, size_t size) {
@@ -140,7 +145,8 @@ void line_insert(struct line *line, int x, int count, int most) {
     split_wide(line, x);
     int old = line->count, wanted = old + count > most ? most : old + count;
     pad(line, wanted);
-    memmove(line->cells + x + count, line->cells + x, (size_t)(wanted - x - count) * sizeof *line->cells);
+    memmove(line->cells + x + count, line->cells + x,
+            (size_t)(wanted - x - count) * sizeof *line->cells);
     for (int i = x; i < x + count; i++) {
         line->cells[i] = cell_blank;
         line->cells[i].style = STYLE_OUTPUT;
@@ -154,7 +160,8 @@ void line_remove(struct line *line, int x, int count) {
     if (count > line->count - x) count = line->count - x;
     split_wide(line, x);
     split_wide(line, x + count);
-    memmove(line->cells + x, line->cells + x + count, (size_t)(line->count - x - count) * sizeof *line->cells);
+    memmove(line->cells + x, line->cells + x + count,
+            (size_t)(line->count - x - count) * sizeof *line->cells);
     line->count -= count;
 }
 
@@ -188,7 +195,8 @@ void line_pack(struct line *line) {
         size_t length = strlen(cell->text);
         memcpy(text, cell->text, length);
         text += length;
-        if (x == 0 || cell->style != line->cells[x - 1].style) *++span = (struct span){cell->style, 0};
+        if (x == 0 || cell->style != line->cells[x - 1].style)
+            *++span = (struct span){cell->style, 0};
         span->columns++;
     }
     bool is_cut = line->is_cut;
@@ -220,14 +228,17 @@ static void draw_open(const struct line *line, int from, struct area area) {
 void line_draw(const struct line *line, int from, struct area area) {
     struct drawing drawing = {area_part(area, (struct rect){0, 0, area.at.width, 1}), from};
     area_fill(drawing.area, STYLE_OUTPUT, " ");
-    if (line->packed) for_each(line->packed, draw_glyph, &drawing);
-    else draw_open(line, from, drawing.area);
+    if (line->packed)
+        for_each(line->packed, draw_glyph, &drawing);
+    else
+        draw_open(line, from, drawing.area);
     int end = line_columns(line) - from;
     if (line->is_cut && end >= 0) area_text(drawing.area, end, 0, STYLE_DIM, "…");
 }
 
 void line_plain(const struct line *line, struct buf *out) {
-    if (line->packed) buf_add(out, packed_text(line->packed), line->packed->size);
+    if (line->packed)
+        buf_add(out, packed_text(line->packed), line->packed->size);
     else
         for (int x = 0; x < line->count; x++) buf_puts(out, line->cells[x].text);
 }

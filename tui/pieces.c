@@ -42,7 +42,8 @@ static bool leave_one_out(struct fit *fit) {
     return true;
 }
 
-static int draw_side(const struct fit *fit, bool is_right, int x, unsigned style, struct area area) {
+static int draw_side(const struct fit *fit, bool is_right, int x, unsigned style,
+                     struct area area) {
     int shown = 0;
     for (size_t i = 0; i < fit->count; i++) {
         if (!is_shown(fit, i) || fit->pieces[i].is_right != is_right) continue;
@@ -52,14 +53,20 @@ static int draw_side(const struct fit *fit, bool is_right, int x, unsigned style
     return shown;
 }
 
-int pieces_draw(const struct piece *pieces, size_t count, const char *between, unsigned style, struct area area) {
+int pieces_draw(const struct piece *pieces, size_t count, const char *between, unsigned style,
+                struct area area) {
     assert(count <= PIECES_MAX);
-    struct fit fit = {.pieces = pieces, .count = count, .between = between, .between_width = utf8_columns(between)};
+    struct fit fit = {.pieces = pieces,
+                      .count = count,
+                      .between = between,
+                      .between_width = utf8_columns(between)};
     int width = area.at.width;
     area = area_part(area, (struct rect){0, 0, width, 1});
     area_fill(area, style, " ");
-    while (whole_width(&fit) > width && leave_one_out(&fit)) {}
+    while (whole_width(&fit) > width && leave_one_out(&fit)) {
+    }
     int right = side_width(&fit, true), start = width - right > 0 ? width - right : 0;
-    int shown = draw_side(&fit, false, 0, style, area_part(area, (struct rect){0, 0, start - (right > 0), 1}));
+    int shown = draw_side(&fit, false, 0, style,
+                          area_part(area, (struct rect){0, 0, start - (right > 0), 1}));
     return shown + draw_side(&fit, true, start, style, area);
 }

@@ -6,12 +6,13 @@
 
 #include "engine/base/banned.h"
 
-/* A value up to this many medians always counts; above, only when it is not rare. The very lowest do not count either, so that
- * one slip does not move the whole scale. */
+/* A value up to this many medians always counts; above, only when it is not rare. The very lowest
+ * do not count either, so that one slip does not move the whole scale. */
 static const double far_above = 2.5, not_rare = 0.9, slips = 0.02;
 
-/* Are all values at least `close` of the largest, the scale begins near the smallest, so that a few per cent can be seen, but holds
- * at least what lies above `calm` of the largest, so that noise looks like noise. Else it begins at 0. */
+/* Are all values at least `close` of the largest, the scale begins near the smallest, so that a few
+ * per cent can be seen, but holds at least what lies above `calm` of the largest, so that noise
+ * looks like noise. Else it begins at 0. */
 static const double close = 0.5, calm = 0.8;
 
 static int compare(const void *left, const void *right) {
@@ -49,11 +50,14 @@ struct scale scale_of(double *values, size_t count, int rows) {
     scale_sort(values, count);
     double high = highest(values, count), low = values[(size_t)((double)count * slips)];
     if (high <= 0) high = 1;
-    if (low >= high * close) low = fmin(low, high * calm);
-    else if (low > 0) low = 0;
+    if (low >= high * close)
+        low = fmin(low, high * calm);
+    else if (low > 0)
+        low = 0;
     int ticks = rows / 2 < 1 ? 1 : rows / 2 > 6 ? 6 : rows / 2;
     double tick = scale_nice((high - low) / ticks);
-    struct scale scale = {floor(low / tick + 1e-9) * tick, ceil(high / tick - 1e-9) * tick, tick, scale_digits(tick)};
+    struct scale scale = {floor(low / tick + 1e-9) * tick, ceil(high / tick - 1e-9) * tick, tick,
+                          scale_digits(tick)};
     if (scale.high <= scale.low) scale.high = scale.low + tick;
     return scale;
 }

@@ -26,13 +26,17 @@ static struct numbers numbers_of(const struct sequence *sequence) {
     int digits = 0;
     for (size_t i = 2; i + 1 < sequence->size; i++) {
         unsigned char byte = at(sequence, i);
-        if (i == 2 && byte >= '<' && byte <= '?') numbers.sign = (char)byte;
+        if (i == 2 && byte >= '<' && byte <= '?')
+            numbers.sign = (char)byte;
         else if (byte >= '0' && byte <= '9' && digits < 7 && !numbers.middle) {
             if (digits++ == 0) numbers.values[numbers.count++] = 0;
             numbers.values[numbers.count - 1] = numbers.values[numbers.count - 1] * 10 + byte - '0';
-        } else if (byte == ';' && digits > 0 && numbers.count < NUMBERS_MAX && !numbers.middle) digits = 0;
-        else if (byte == '$' && !numbers.middle) numbers.middle = (char)byte;
-        else numbers.is_odd = true;
+        } else if (byte == ';' && digits > 0 && numbers.count < NUMBERS_MAX && !numbers.middle)
+            digits = 0;
+        else if (byte == '$' && !numbers.middle)
+            numbers.middle = (char)byte;
+        else
+            numbers.is_odd = true;
         if (numbers.is_odd) break;
     }
     return numbers;
@@ -46,16 +50,23 @@ static enum sequence_step judge(const struct sequence *sequence) {
     unsigned char final = at(sequence, sequence->size - 1);
     struct numbers numbers = numbers_of(sequence);
     if (sequence->is_lost || numbers.is_odd) return SEQUENCE_DROP;
-    if (numbers.sign == '<') return (final == 'M' || final == 'm') && numbers.count == 3 && !numbers.middle ? SEQUENCE_WHOLE : SEQUENCE_DROP;
+    if (numbers.sign == '<')
+        return (final == 'M' || final == 'm') && numbers.count == 3 && !numbers.middle
+                   ? SEQUENCE_WHOLE
+                   : SEQUENCE_DROP;
     if (numbers.sign == '?') {
-        bool is_position = final == 'R' && !numbers.middle, is_mode = final == 'y' && numbers.middle;
+        bool is_position = final == 'R' && !numbers.middle,
+             is_mode = final == 'y' && numbers.middle;
         return (is_position || is_mode) && numbers.count >= 2 ? SEQUENCE_WHOLE : SEQUENCE_DROP;
     }
     if (numbers.sign || numbers.middle || numbers.count > 3) return SEQUENCE_DROP;
     if (final == '~' && numbers.count == 1 && numbers.values[0] == 200) return SEQUENCE_PASTE;
     if (final == '~' && numbers.count >= 1 && numbers.values[0] == 27)
-        return numbers.count == 3 && is_character(numbers.values[2]) ? SEQUENCE_WHOLE : SEQUENCE_DROP;
-    if (final == 'u') return numbers.count >= 1 && is_character(numbers.values[0]) ? SEQUENCE_WHOLE : SEQUENCE_DROP;
+        return numbers.count == 3 && is_character(numbers.values[2]) ? SEQUENCE_WHOLE
+                                                                     : SEQUENCE_DROP;
+    if (final == 'u')
+        return numbers.count >= 1 && is_character(numbers.values[0]) ? SEQUENCE_WHOLE
+                                                                     : SEQUENCE_DROP;
     return SEQUENCE_WHOLE;
 }
 
@@ -64,7 +75,9 @@ static enum sequence_step judge(const struct sequence *sequence) {
 static enum sequence_step in_bracket(const struct sequence *sequence) {
     unsigned char third = at(sequence, 2), last = at(sequence, sequence->size - 1);
     if (sequence->size == 2) return SEQUENCE_MORE;
-    if (third == '[') return sequence->size < 4 ? SEQUENCE_MORE : SEQUENCE_WHOLE; /* function keys of the Linux console */
+    if (third == '[')
+        return sequence->size < 4 ? SEQUENCE_MORE
+                                  : SEQUENCE_WHOLE; /* function keys of the Linux console */
     if (third == 'M') return sequence->size < MOUSE_SIZE ? SEQUENCE_MORE : SEQUENCE_WHOLE;
     if (last < 0x20 || last > 0x7E) return SEQUENCE_DROP;
     return last >= 0x40 ? judge(sequence) : SEQUENCE_MORE;
@@ -87,11 +100,13 @@ static enum sequence_step character(const struct sequence *sequence, size_t from
     if (have < want) return SEQUENCE_MORE;
     size_t used = utf8_read(sequence->bytes + from, have, &point);
     bool is_control = point >= 0x80 && point < 0xA0;
-    return used == have && !is_control && (point != UTF8_REPLACEMENT || have == 3) ? SEQUENCE_WHOLE : SEQUENCE_DROP;
+    return used == have && !is_control && (point != UTF8_REPLACEMENT || have == 3) ? SEQUENCE_WHOLE
+                                                                                   : SEQUENCE_DROP;
 }
 
 static bool is_in_string(const struct sequence *sequence) {
-    return sequence->size >= 2 && at(sequence, 0) == ESC && strchr("]PX^_", at(sequence, 1)) != NULL && at(sequence, 1) != 0;
+    return sequence->size >= 2 && at(sequence, 0) == ESC &&
+           strchr("]PX^_", at(sequence, 1)) != NULL && at(sequence, 1) != 0;
 }
 
 static enum sequence_step in_string(struct sequence *sequence, unsigned char byte) {
@@ -102,7 +117,8 @@ static enum sequence_step in_string(struct sequence *sequence, unsigned char byt
 }
 
 enum sequence_step sequence_add(struct sequence *sequence, char byte) {
-    if (sequence->size < SEQUENCE_SIZE) sequence->bytes[sequence->size++] = byte;
+    if (sequence->size < SEQUENCE_SIZE)
+        sequence->bytes[sequence->size++] = byte;
     else {
         sequence->is_lost = true;
         sequence->bytes[SEQUENCE_SIZE - 1] = byte;
@@ -121,7 +137,8 @@ enum sequence_step sequence_end(struct sequence *sequence) {
 }
 
 bool is_cut_by(const struct sequence *sequence, char byte) {
-    bool is_character = sequence->size > 0 && (at(sequence, 0) != ESC || (sequence->size > 1 && at(sequence, 1) >= 0x80));
+    bool is_character = sequence->size > 0 &&
+                        (at(sequence, 0) != ESC || (sequence->size > 1 && at(sequence, 1) >= 0x80));
     if (is_character) return ((unsigned char)byte & 0xC0) != 0x80;
     return byte == ESC && sequence->size > 0 && !is_in_string(sequence);
 }

@@ -1,8 +1,9 @@
 /* Cuts the bytes that a terminal sends into whole keys, before libtermkey sees them.
  *
- * libtermkey 0.22 reads outside of its tables for sequences with a private sign before an ordinary final (ESC [ ? 1 A), writes one
- * place too far for many numbers, takes ESC [ [ for a key before its last byte has come, and does not know pastes. So it gets whole
- * sequences of known shapes only; others are dropped here. Plain value, zeroed is empty. No state besides it.
+ * libtermkey 0.22 reads outside of its tables for sequences with a private sign before an ordinary
+ * final (ESC [ ? 1 A), writes one place too far for many numbers, takes ESC [ [ for a key before
+ * its last byte has come, and does not know pastes. So it gets whole sequences of known shapes
+ * only; others are dropped here. Plain value, zeroed is empty. No state besides it.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_TUI_SEQUENCE_H
 #define INDUCTOP_TUI_SEQUENCE_H
@@ -15,7 +16,7 @@ enum { SEQUENCE_SIZE = 40 };
 struct sequence {
     char bytes[SEQUENCE_SIZE];
     size_t size;
-    bool is_lost;      /* it is longer than any key */
+    bool is_lost;       /* it is longer than any key */
     bool is_string_end; /* ESC has come inside a string */
 };
 

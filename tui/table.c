@@ -13,7 +13,11 @@
 struct table *table_new(const struct table_column *columns, size_t count) {
     assert(count > 0 && count <= TABLE_COLUMNS_MAX);
     struct table *table = mem_new(sizeof *table);
-    *table = (struct table){.columns = columns, .column_count = count, .sort_column = TABLE_UNSORTED, .page = 1, .empty = ""};
+    *table = (struct table){.columns = columns,
+                            .column_count = count,
+                            .sort_column = TABLE_UNSORTED,
+                            .page = 1,
+                            .empty = ""};
     filter_new("", columns, count, &table->filter, NULL);
     return table;
 }
@@ -63,21 +67,25 @@ struct sorting {
     bool descending;
 };
 
-/* What is missing comes last in either direction; what is equal stays in the order of the source. */
+/* What is missing comes last in either direction; what is equal stays in the source's order. */
 static int compare_keys(const void *left, const void *right, void *context) {
     const struct key *a = left, *b = right;
     const struct sorting *sorting = context;
     int order = 0;
-    bool a_missing = a->text ? !*a->text : isnan(a->number), b_missing = b->text ? !*b->text : isnan(b->number);
-    if (a_missing || b_missing) order = a_missing - b_missing;
+    bool a_missing = a->text ? !*a->text : isnan(a->number),
+         b_missing = b->text ? !*b->text : isnan(b->number);
+    if (a_missing || b_missing)
+        order = a_missing - b_missing;
     else {
-        order = a->text ? strverscmp(a->text, b->text) : (a->number > b->number) - (a->number < b->number);
+        order = a->text ? strverscmp(a->text, b->text)
+                        : (a->number > b->number) - (a->number < b->number);
         if (sorting->descending) order = order > 0 ? -1 : order < 0;
     }
     return order ? order : (a->row > b->row) - (a->row < b->row);
 }
 
-static struct key key_of(const struct table *table, const struct table_column *column, uint32_t row) {
+static struct key key_of(const struct table *table, const struct table_column *column,
+                         uint32_t row) {
     struct key key = {.row = row};
     if (column->number) {
         key.number = column->number(table->source.rows, row);
@@ -110,7 +118,8 @@ static void filter(struct table *table) {
     }
     table->count = 0;
     for (size_t row = 0; row < table->source.count; row++)
-        if (is_match(table->filter, table->source.rows, row)) table->order[table->count++] = (uint32_t)row;
+        if (is_match(table->filter, table->source.rows, row))
+            table->order[table->count++] = (uint32_t)row;
 }
 
 static void put_cursor(struct table *table, size_t place) {
@@ -129,13 +138,16 @@ static bool find_id(const struct table *table, uint64_t id, size_t *ret_place) {
     return false;
 }
 
-/* The cursor at the top stays there, since what comes first is what one watches; else it goes with its row. While the row is
- * away it is remembered. */
+/* The cursor at the top stays there, since what comes first is what one watches; else it goes with
+ * its row. While the row is away it is remembered. */
 static void keep_cursor(struct table *table, bool was_first, bool was_last) {
     size_t place;
-    if (table->has_tail && was_last) put_cursor(table, table->count ? table->count - 1 : 0);
-    else if (was_first && !table->is_following) put_cursor(table, 0);
-    else if (find_id(table, table->cursor_id, &place)) put_cursor(table, place);
+    if (table->has_tail && was_last)
+        put_cursor(table, table->count ? table->count - 1 : 0);
+    else if (was_first && !table->is_following)
+        put_cursor(table, 0);
+    else if (find_id(table, table->cursor_id, &place))
+        put_cursor(table, place);
     else {
         table->is_away = true;
         if (table->cursor >= table->count) table->cursor = table->count ? table->count - 1 : 0;
@@ -143,7 +155,8 @@ static void keep_cursor(struct table *table, bool was_first, bool was_last) {
 }
 
 static void arrange(struct table *table) {
-    bool was_first = table->cursor == 0 && !table->is_away, was_last = table->cursor + 1 >= table->count && !table->is_away;
+    bool was_first = table->cursor == 0 && !table->is_away,
+         was_last = table->cursor + 1 >= table->count && !table->is_away;
     filter(table);
     sort(table);
     keep_cursor(table, was_first, was_last);
@@ -162,12 +175,14 @@ void table_sort(struct table *table, int column, bool descending) {
 }
 
 void table_sort_next(struct table *table, int direction) {
-    int count = (int)table->column_count + 1, at = (table->sort_column + 1 + direction + count) % count - 1;
+    int count = (int)table->column_count + 1,
+        at = (table->sort_column + 1 + direction + count) % count - 1;
     table_sort(table, at, at != TABLE_UNSORTED && table->columns[at].descending);
 }
 
 void table_invert(struct table *table) {
-    if (table->sort_column != TABLE_UNSORTED) table_sort(table, table->sort_column, !table->descending);
+    if (table->sort_column != TABLE_UNSORTED)
+        table_sort(table, table->sort_column, !table->descending);
 }
 
 int table_sort_column(const struct table *table) {
@@ -195,7 +210,8 @@ const char *table_filter(const struct table *table) {
 /* ---- cursor and tags ---- */
 
 void table_move(struct table *table, enum table_move move) {
-    size_t page = table->page > 1 ? (size_t)table->page - 1 : 1, last = table->count ? table->count - 1 : 0, at = table->cursor;
+    size_t page = table->page > 1 ? (size_t)table->page - 1 : 1,
+           last = table->count ? table->count - 1 : 0, at = table->cursor;
     switch (move) {
     case TABLE_UP: at -= at > 0; break;
     case TABLE_DOWN: at++; break;
@@ -232,7 +248,8 @@ void table_tag(struct table *table) {
     size_t place;
     if (table->count == 0) return;
     uint64_t id = table_id(table, table->order[table->cursor]);
-    if (find_tag(table, id, &place)) table->tags[place] = table->tags[--table->tag_count];
+    if (find_tag(table, id, &place))
+        table->tags[place] = table->tags[--table->tag_count];
     else {
         table->tags = mem_resize(table->tags, table->tag_count + 1, sizeof *table->tags);
         table->tags[table->tag_count++] = id;

@@ -20,7 +20,8 @@ static bool leave_one_out(const struct table *table, struct table_span *spans) {
     size_t worst = table->column_count;
     for (size_t i = 0; i < table->column_count; i++) {
         if (spans[i].width == 0 || table->columns[i].leaves == 0) continue;
-        if (worst == table->column_count || table->columns[i].leaves > table->columns[worst].leaves) worst = i;
+        if (worst == table->column_count || table->columns[i].leaves > table->columns[worst].leaves)
+            worst = i;
     }
     if (worst == table->column_count) return false;
     spans[worst].width = 0;
@@ -43,7 +44,8 @@ static void stretch(const struct table *table, struct table_span *spans, int lef
 static void measure(struct table *table, int width) {
     struct table_span *spans = table->spans;
     for (size_t i = 0; i < table->column_count; i++) spans[i].width = table->columns[i].width;
-    while (width_of(table, spans) > width && leave_one_out(table, spans)) {}
+    while (width_of(table, spans) > width && leave_one_out(table, spans)) {
+    }
     stretch(table, spans, width - width_of(table, spans));
     int x = MARK_WIDTH;
     for (size_t i = 0; i < table->column_count; i++) {
@@ -64,7 +66,10 @@ static void draw_title(const struct table *table, size_t i, struct area line, bo
     bool is_sort = (int)i == table->sort_column;
     unsigned style = is_sort ? STYLE_TITLE_SORT : has_focus ? STYLE_TITLE_FOCUS : STYLE_TITLE;
     char text[64];
-    snprintf(text, sizeof text, "%.50s%s", column->title, !is_sort ? "" : table->descending ? "▼" : "▲");
+    snprintf(text, sizeof text, "%.50s%s", column->title,
+             !is_sort            ? ""
+             : table->descending ? "▼"
+                                 : "▲");
     bool fits = utf8_columns(text) <= table->spans[i].width;
     area_fit(span_area(line, &table->spans[i]), column->align, style, fits ? text : column->title);
 }
@@ -85,14 +90,19 @@ static void draw_row(const struct table *table, struct area line, size_t place, 
     bool has_tag = is_tagged(table, table_id(table, row)), is_cursor = place == table->cursor;
     unsigned whole = is_cursor && has_focus ? STYLE_CURSOR : has_tag ? STYLE_TAGGED : STYLE_PLAIN;
     area_fill(line, whole, " ");
-    area_text(line, 0, 0, is_cursor && !has_focus ? STYLE_CURSOR_AWAY : whole, has_tag ? "*" : is_cursor ? "▸" : " ");
+    area_text(line, 0, 0, is_cursor && !has_focus ? STYLE_CURSOR_AWAY : whole,
+              has_tag     ? "*"
+              : is_cursor ? "▸"
+                          : " ");
     for (size_t i = 0; i < table->column_count; i++) {
         struct table_span span = table->spans[i];
         if (span.width == 0) continue;
-        struct table_cell cell = {.text = "", .style = STYLE_PLAIN, .ascii = is_canvas_ascii(line.canvas)};
+        struct table_cell cell = {
+            .text = "", .style = STYLE_PLAIN, .ascii = is_canvas_ascii(line.canvas)};
         table->columns[i].show(table->source.rows, row, &cell);
         if (cell.runs_on) span.width = line.at.width - span.x;
-        area_fit(span_area(line, &span), cell.runs_on ? ALIGN_LEFT : table->columns[i].align, whole == STYLE_PLAIN ? cell.style : whole, cell.text);
+        area_fit(span_area(line, &span), cell.runs_on ? ALIGN_LEFT : table->columns[i].align,
+                 whole == STYLE_PLAIN ? cell.style : whole, cell.text);
         if (cell.runs_on) return;
     }
 }
@@ -108,12 +118,14 @@ static void draw_scroll(const struct table *table, struct area column) {
 static void scroll_to_cursor(struct table *table, size_t page) {
     if (table->cursor < table->top) table->top = table->cursor;
     if (page > 0 && table->cursor >= table->top + page) table->top = table->cursor - page + 1;
-    if (table->top + page > table->count) table->top = table->count > page ? table->count - page : 0;
+    if (table->top + page > table->count)
+        table->top = table->count > page ? table->count - page : 0;
 }
 
 static void draw_empty(const struct table *table, struct area body) {
     bool is_filtered = table->source.count > 0;
-    area_wrap(area_shrink(body, MARK_WIDTH, 0, 0, 0), STYLE_DIM, is_filtered ? "nothing passes the filter (/ changes it)" : table->empty);
+    area_wrap(area_shrink(body, MARK_WIDTH, 0, 0, 0), STYLE_DIM,
+              is_filtered ? "nothing passes the filter (/ changes it)" : table->empty);
 }
 
 void table_draw(struct table *table, struct area area, bool has_focus) {
@@ -128,12 +140,14 @@ void table_draw(struct table *table, struct area area, bool has_focus) {
     area_fill(body, STYLE_PLAIN, " ");
     if (table->count == 0) draw_empty(table, body);
     for (int y = 0; y < page && table->top + (size_t)y < table->count; y++)
-        draw_row(table, area_part(body, (struct rect){0, y, width - has_scroll, 1}), table->top + (size_t)y, has_focus);
+        draw_row(table, area_part(body, (struct rect){0, y, width - has_scroll, 1}),
+                 table->top + (size_t)y, has_focus);
     if (has_scroll) draw_scroll(table, area_part(body, (struct rect){width - 1, 0, 1, page}));
 }
 
 enum table_hit table_click(struct table *table, int x, int y) {
-    if (!is_inside((struct rect){0, 0, table->drawn.width, table->drawn.height}, x, y)) return TABLE_HIT_NONE;
+    if (!is_inside((struct rect){0, 0, table->drawn.width, table->drawn.height}, x, y))
+        return TABLE_HIT_NONE;
     size_t place = table->top + (size_t)(y - 1);
     if (y > 0 && place < table->count) {
         table_go(table, table_id(table, table->order[place]));
@@ -142,8 +156,10 @@ enum table_hit table_click(struct table *table, int x, int y) {
     for (size_t i = 0; i < table->column_count && y == 0 && !table->title; i++) {
         struct table_span span = table->spans[i];
         if (span.width == 0 || x < span.x || x > span.x + span.width) continue;
-        if ((int)i == table->sort_column) table_invert(table);
-        else table_sort(table, (int)i, table->columns[i].descending);
+        if ((int)i == table->sort_column)
+            table_invert(table);
+        else
+            table_sort(table, (int)i, table->columns[i].descending);
         return TABLE_HIT_TITLE;
     }
     return TABLE_HIT_NONE;

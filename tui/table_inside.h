@@ -24,7 +24,8 @@ struct table {
     size_t count, room;
     size_t cursor, top; /* places in `order` */
     uint64_t cursor_id;
-    bool is_away; /* the row with cursor_id is filtered away; the cursor goes back to it when it comes back */
+    bool is_away; /* the row with cursor_id is filtered away; the cursor goes back to it when it
+                     comes back */
     uint64_t *tags;
     size_t tag_count;
 

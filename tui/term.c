@@ -3,8 +3,6 @@
 
 #include <curses.h>
 #include <errno.h>
-#include <langinfo.h>
-#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +14,11 @@
 #include "engine/base/attr.h"
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
+#include "tui/charset.h"
 #include "tui/tty.h"
 #include "engine/base/banned.h"
 
 enum { PAIRS_MAX = 250, WIDE_MAX = UTF8_MARKS_MAX + 2, MODE_SYNCHRONISED = 2026 };
-
-enum utf8_state { UTF8_YES, UTF8_ASKED, UTF8_NO };
 
 struct pair {
     int foreground, background;
@@ -34,7 +31,7 @@ struct term {
     int sink;
     char enter[TTY_LEAVE_MAX], leave[TTY_LEAVE_MAX];
     bool has_mouse, is_suspended, is_synchronised, paints_all;
-    enum utf8_state utf8;
+    enum charset charset;
     enum theme theme;
     int colours; /* 0: none */
     struct pair pairs[PAIRS_MAX];
@@ -51,50 +48,30 @@ static const char *capability(const char *name) {
     return text && text != (char *)-1 ? text : "";
 }
 
-static bool is_family(const char *type) {
-    static const char *const prefixes[] = {"xterm", "screen", "tmux", "rxvt", "alacritty", "kitty", "foot", "wezterm", "st-", "vte", "konsole", "gnome", "contour", "ghostty", "mintty"};
-    for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
-        if (!strncmp(type, prefixes[i], strlen(prefixes[i]))) return true;
-    return false;
-}
-
-/* The first of the variables that says something about characters; "" when none does. */
-static const char *locale_name(void) {
-    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-        const char *value = getenv(names[i]);
-        if (value && *value) return strcmp(value, "C") && strcmp(value, "POSIX") ? value : "";
-    }
-    return "";
-}
-
-/* Containers often name a locale that is not installed: its name still says what the terminal shows. Without any word about it the
- * locale is "C", and yet most terminals show UTF-8: those that can be asked are asked. */
-static enum utf8_state utf8_of(const struct term_options *options, const char *type) {
-    const char *name = locale_name();
-    bool is_installed = setlocale(LC_CTYPE, "") != NULL, is_utf8 = is_installed && !strcmp(nl_langinfo(CODESET), "UTF-8");
-    bool says_utf8 = is_utf8 || (!is_installed && (strcasestr(name, "UTF-8") || strcasestr(name, "UTF8")));
-    bool is_ready = is_utf8 || setlocale(LC_CTYPE, "C.UTF-8") || setlocale(LC_CTYPE, "C.utf8"); /* for curses' own conversion */
-    if (options->ascii || !is_ready) return UTF8_NO;
-    return says_utf8 ? UTF8_YES : !*name && is_family(type) ? UTF8_ASKED : UTF8_NO;
-}
-
 static void start_colours(struct term *term, const struct term_options *options) {
     const char *no_color = getenv("NO_COLOR");
     bool is_off = options->no_color || (no_color && *no_color);
-    if (!is_off && has_colors() && start_color() == OK && use_default_colors() == OK && COLORS >= 8) term->colours = COLORS;
+    if (!is_off && has_colors() && start_color() == OK && use_default_colors() == OK && COLORS >= 8)
+        term->colours = COLORS;
     int theme = options->theme >= 0 ? options->theme : (int)theme_guess(getenv("COLORFGBG"));
     term->theme = term->colours ? (enum theme)theme : THEME_MONO;
 }
 
 /* Mouse and pastes have no capabilities of their own; terminals without them ignore these. */
-static void prepare_strings(struct term *term, bool is_family_member) {
-    const char *reports = !is_family_member ? "" : term->has_mouse ? "\033[?1000h\033[?1006h\033[?2004h" : "\033[?2004h";
-    const char *questions = !is_family_member ? "" : term->utf8 == UTF8_ASKED ? "\033[?2026$p\033[H\303\251\033[?6n" : "\033[?2026$p";
-    snprintf(term->enter, sizeof term->enter, "%s%s%s%s%s%s%s", capability("smcup"), capability("smkx"), capability("sgr0"), capability("rmir"),
-             capability("smam"), reports, questions);
-    snprintf(term->leave, sizeof term->leave, "%s%s%s%s%s%s", is_family_member ? "\033[?2026l\033[?2004l\033[?1006l\033[?1000l" : "",
-             capability("sgr0"), term->colours ? capability("op") : "", capability("rmkx"), capability("cnorm"), capability("rmcup"));
+static void prepare_strings(struct term *term, bool has_modes) {
+    const char *reports = !has_modes        ? ""
+                          : term->has_mouse ? "\033[?1000h\033[?1006h\033[?2004h"
+                                            : "\033[?2004h";
+    const char *questions = !has_modes                     ? ""
+                            : term->charset == CHARSET_ASK ? "\033[?2026$p\033[H\303\251\033[?6n"
+                                                           : "\033[?2026$p";
+    snprintf(term->enter, sizeof term->enter, "%s%s%s%s%s%s%s", capability("smcup"),
+             capability("smkx"), capability("sgr0"), capability("rmir"), capability("smam"),
+             reports, questions);
+    snprintf(term->leave, sizeof term->leave, "%s%s%s%s%s%s",
+             has_modes ? "\033[?2026l\033[?2004l\033[?1006l\033[?1000l" : "", capability("sgr0"),
+             term->colours ? capability("op") : "", capability("rmkx"), capability("cnorm"),
+             capability("rmcup"));
     if (!*capability("rmcup")) snprintf(term->leave + strlen(term->leave), 32, "\r\n");
 }
 
@@ -105,7 +82,9 @@ static int open_sink(struct term *term, struct err *err) {
     if (term->sink < 0) return err_set_errno(err, errno, "could not make a buffer for the screen");
     term->sink_out = fdopen(dup(term->sink), "w");
     term->sink_in = fdopen(dup(term->sink), "r");
-    return term->sink_out && term->sink_in ? 0 : err_set_errno(err, errno, "could not make a buffer for the screen");
+    return term->sink_out && term->sink_in
+               ? 0
+               : err_set_errno(err, errno, "could not make a buffer for the screen");
 }
 
 /* Hands out what curses wrote since the last time. */
@@ -113,7 +92,8 @@ static void drain(struct term *term, struct buf *out) {
     char bytes[4096];
     fflush(term->sink_out);
     lseek(term->sink, 0, SEEK_SET);
-    for (ssize_t count; (count = read(term->sink, bytes, sizeof bytes)) > 0;) buf_add(out, bytes, (size_t)count);
+    for (ssize_t count; (count = read(term->sink, bytes, sizeof bytes)) > 0;)
+        buf_add(out, bytes, (size_t)count);
     if (ftruncate(term->sink, 0) == 0) lseek(term->sink, 0, SEEK_SET);
 }
 
@@ -126,8 +106,8 @@ static SCREEN *start_curses(struct term *term, const char *type) {
     return screen;
 }
 
-/* What curses says at its first drawing is thrown away: it would set a scrolling region of the size that it guessed. What of it is
- * needed stands in our own string. */
+/* What curses says at its first drawing is thrown away: it would set a scrolling region of the size
+ * that it guessed. What of it is needed stands in our own string. */
 static void silence_start(struct term *term) {
     CLEANUP(buf_done) struct buf ignored = BUF_INIT;
     nonl();
@@ -138,8 +118,11 @@ static void silence_start(struct term *term) {
 }
 
 static int no_use(const char *type, struct err *err) {
-    int code = err_set(err, ERR_INVALID, "terminal '%.60s' shows no screen: it is not known here, or cannot place its cursor", type);
-    err_hint(err, "Set TERM to what the terminal is, for example xterm-256color, or use --headless.");
+    int code = err_set(
+        err, ERR_INVALID,
+        "terminal '%.60s' shows no screen: it is not known here, or cannot place its cursor", type);
+    err_hint(err,
+             "Set TERM to what the terminal is, for example xterm-256color, or use --headless.");
     return code;
 }
 
@@ -147,14 +130,15 @@ static int set_up(struct term *term, const struct term_options *options, struct 
     const char *type = getenv("TERM");
     if (!type || !*type) return no_use("", err);
     if (open_sink(term, err) < 0) return -ERR_SYSTEM;
-    term->utf8 = utf8_of(options, type);
+    term->charset = charset_guess(type);
+    if (options->ascii) term->charset = CHARSET_ASCII;
     term->screen = start_curses(term, type);
     if (!term->screen) return no_use(type, err);
     set_term(term->screen);
     if (!*capability("cup")) return no_use(type, err);
     term->has_mouse = !options->no_mouse;
     start_colours(term, options);
-    prepare_strings(term, is_family(type));
+    prepare_strings(term, is_like_xterm(type));
     silence_start(term);
     return 0;
 }
@@ -216,7 +200,8 @@ static int colour_number(const struct term *term, struct colour colour, attr_t *
     if (term->colours > 256) return colour.rgb;
     if (term->colours == 256) return colour.index;
     if (term->colours >= 16 || colour.ansi < 8) return colour.ansi;
-    if (colour.ansi == 8) return -1; /* dark grey is black in bold, which some terminals show as black */
+    if (colour.ansi == 8)
+        return -1; /* dark grey is black in bold, which some terminals show as black */
     if (attributes) *attributes |= A_BOLD;
     return colour.ansi - 8;
 }
@@ -224,7 +209,8 @@ static int colour_number(const struct term *term, struct colour colour, attr_t *
 static int pair_number(struct term *term, int foreground, int background) {
     if (foreground < 0 && background < 0) return 0;
     for (int i = 0; i < term->pair_count; i++)
-        if (term->pairs[i].foreground == foreground && term->pairs[i].background == background) return i + 1;
+        if (term->pairs[i].foreground == foreground && term->pairs[i].background == background)
+            return i + 1;
     if (term->pair_count + 1 >= COLOR_PAIRS || term->pair_count == PAIRS_MAX) return 0;
     if (init_extended_pair(term->pair_count + 1, foreground, background) == ERR) return 0;
     term->pairs[term->pair_count] = (struct pair){foreground, background};
@@ -240,7 +226,11 @@ static struct ink ink_of(struct term *term, unsigned style) {
     static const struct {
         unsigned ours;
         attr_t theirs;
-    } rows[] = {{LOOK_BOLD, A_BOLD}, {LOOK_DIM, A_DIM}, {LOOK_ITALIC, A_ITALIC}, {LOOK_UNDERLINE, A_UNDERLINE}, {LOOK_REVERSE, A_REVERSE}};
+    } rows[] = {{LOOK_BOLD, A_BOLD},
+                {LOOK_DIM, A_DIM},
+                {LOOK_ITALIC, A_ITALIC},
+                {LOOK_UNDERLINE, A_UNDERLINE},
+                {LOOK_REVERSE, A_REVERSE}};
     struct look look = theme_look(term->theme, style);
     struct ink ink = {A_NORMAL, 0};
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
@@ -253,8 +243,8 @@ static struct ink ink_of(struct term *term, unsigned style) {
 
 /* ---- drawing ---- */
 
-/* The cell as curses wants it. Where the C library, and so perhaps the terminal, disagrees about the width: as many question
- * marks. */
+/* The cell as curses wants it. Where the C library, and so perhaps the terminal, disagrees about
+ * the width: as many question marks. */
 static int to_wide(const struct cell *cell, wchar_t wide[WIDE_MAX]) {
     int count = 0, columns = 0;
     size_t size = strlen(cell->text);
@@ -273,7 +263,8 @@ static int to_wide(const struct cell *cell, wchar_t wide[WIDE_MAX]) {
 static int put_cell(cchar_t *out, const struct cell *cell, bool is_last, struct ink *ink) {
     wchar_t wide[WIDE_MAX];
     int count = to_wide(cell, wide);
-    if (is_last && count > 1) wide[1] = 0; /* marks behind the last column end up in the next row on some terminals */
+    if (is_last && count > 1)
+        wide[1] = 0; /* marks behind the last column end up in the next row on some terminals */
     if (count > 0) return setcchar(out, wide, ink->attributes, 0, &ink->pair) == OK;
     for (int i = 0; i < cell->width; i++) setcchar(&out[i], L"?", ink->attributes, 0, &ink->pair);
     return cell->width;
@@ -301,7 +292,8 @@ static void draw_changes(struct term *term, const struct canvas *canvas) {
     }
     for (y = 0; y < height && y < LINES; y++) {
         const struct cell *row = canvas_row(canvas, y);
-        bool is_same = is_same_size && !term->paints_all && !memcmp(row, canvas_row(term->shown, y), (size_t)width * sizeof *row);
+        bool is_same = is_same_size && !term->paints_all &&
+                       !memcmp(row, canvas_row(term->shown, y), (size_t)width * sizeof *row);
         if (!is_same) draw_row(term, row, width < COLS ? width : COLS, y);
     }
     bool has_cursor = canvas_cursor(canvas, &x, &y) && x < COLS && y < LINES;
@@ -343,7 +335,8 @@ bool term_wants_write(const struct term *term) {
 
 int term_flush(struct term *term, struct err *err) {
     int code = tty_flush(term->tty, err);
-    if (code < 0 || tty_waiting(term->tty) > 0 || !term->has_next || term->is_suspended) return code;
+    if (code < 0 || tty_waiting(term->tty) > 0 || !term->has_next || term->is_suspended)
+        return code;
     return draw(term, term->next, err);
 }
 
@@ -351,7 +344,8 @@ void term_resized(struct term *term) {
     int width, height;
     term_size(term, &width, &height);
     set_term(term->screen);
-    resize_term(height < CANVAS_SIDE_MAX ? height : CANVAS_SIDE_MAX, width < CANVAS_SIDE_MAX ? width : CANVAS_SIDE_MAX);
+    resize_term(height < CANVAS_SIDE_MAX ? height : CANVAS_SIDE_MAX,
+                width < CANVAS_SIDE_MAX ? width : CANVAS_SIDE_MAX);
     term->paints_all = true;
     term->has_next = false; /* it had another size */
 }
@@ -376,7 +370,7 @@ int term_resume(struct term *term, struct err *err) {
 }
 
 bool is_term_ascii(const struct term *term) {
-    return term->utf8 != UTF8_YES;
+    return term->charset != CHARSET_UTF8;
 }
 
 enum theme term_theme(const struct term *term) {
@@ -389,7 +383,8 @@ void term_set_theme(struct term *term, enum theme theme) {
 }
 
 void term_set_reports(struct term *term, bool is_on) {
-    static const char on[] = "\033[?1000h\033[?1006h\033[?2004h", off[] = "\033[?2004l\033[?1006l\033[?1000l";
+    static const char on[] = "\033[?1000h\033[?1006h\033[?2004h",
+                      off[] = "\033[?2004l\033[?1006l\033[?1000l";
     if (!strstr(term->enter, "\033[?2004h")) return;
     const char *start = is_on && !term->has_mouse ? strstr(on, "\033[?2004h") : is_on ? on : off;
     tty_add(term->tty, start, strlen(start));
@@ -403,10 +398,10 @@ bool term_mode_answer(struct term *term, int number, int value) {
 
 /* Two bytes were sent: one column, if they were taken for one character. */
 bool term_position_answer(struct term *term, int x) {
-    if (term->utf8 != UTF8_ASKED) return false;
-    term->utf8 = x == 1 ? UTF8_YES : UTF8_NO;
+    if (term->charset != CHARSET_ASK) return false;
+    term->charset = x == 1 ? CHARSET_UTF8 : CHARSET_ASCII;
     term->paints_all = true;
-    return term->utf8 == UTF8_YES;
+    return term->charset == CHARSET_UTF8;
 }
 
 struct term_counts term_counts(const struct term *term) {

@@ -1,11 +1,11 @@
 /* The terminal as a screen: shows a canvas. The only file that includes curses.
  *
- * Curses works out the bytes (into memory, never into the terminal); tty.h writes them without waiting. While the terminal has not
- * read what it was sent, newer frames replace each other and the newest is shown: term_draw() never waits. The caller watches
- * term_fd() for reading, and for writing while term_wants_write().
- * Curses does not read: term_read() gives bytes for tui/keys.h. Its signal handlers are taken out again at once.
- * Belongs to who made it. One thread, one at a time.
- * SPDX-License-Identifier: Apache-2.0 */
+ * Curses works out the bytes (into memory, never into the terminal); tty.h writes them without
+ * waiting. While the terminal has not read what it was sent, newer frames replace each other and
+ * the newest is shown: term_draw() never waits. The caller watches term_fd() for reading, and for
+ * writing while term_wants_write(). Curses does not read: term_read() gives bytes for tui/keys.h.
+ * Its signal handlers are taken out again at once. Belongs to who made it. One thread, one at a
+ * time. SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_TUI_TERM_H
 #define INDUCTOP_TUI_TERM_H
 
@@ -27,8 +27,9 @@ struct term_options {
 
 struct term;
 
-/* Takes the terminal over: alternate screen, raw keys, pastes in brackets, mouse. Fails with a hint at --headless when there is no
- * terminal or it cannot place its cursor. Sets the locale for characters (LC_CTYPE). */
+/* Takes the terminal over: alternate screen, raw keys, pastes in brackets, mouse. Fails with a hint
+ * at --headless when there is no terminal or it cannot place its cursor. Sets the locale for
+ * characters (LC_CTYPE). */
 int term_open(const struct term_options *options, struct term **ret_term, struct err *err);
 
 /* Gives it back as it was. Accepts NULL. */
@@ -58,7 +59,8 @@ void term_repaint(struct term *term);
 void term_suspend(struct term *term);
 int term_resume(struct term *term, struct err *err);
 
-/* Should what is drawn be ASCII? May change when the terminal answers; then everything has to be drawn anew. */
+/* Should what is drawn be ASCII? May change when the terminal answers; then everything has to be
+ * drawn anew. */
 bool is_term_ascii(const struct term *term);
 
 enum theme term_theme(const struct term *term);
@@ -67,7 +69,8 @@ void term_set_theme(struct term *term, enum theme theme);
 /* While keys go to the job the terminal sends no reports. */
 void term_set_reports(struct term *term, bool is_on);
 
-/* Answers that came in as keys: of the private mode `number`, of the cursor's place. Returns true when is_term_ascii() changed. */
+/* Answers that came in as keys: of the private mode `number`, of the cursor's place. Returns true
+ * when is_term_ascii() changed. */
 bool term_mode_answer(struct term *term, int number, int value);
 bool term_position_answer(struct term *term, int x);
 

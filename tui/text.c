@@ -26,7 +26,8 @@ static struct line *slot(const struct text *text, uint64_t number) {
 static void grow_ring(struct text *text) {
     size_t room = text->ring_room * 2;
     struct line *ring = mem_array(room, sizeof *ring);
-    for (uint64_t number = text->first; number < text->end; number++) ring[number % room] = *slot(text, number);
+    for (uint64_t number = text->first; number < text->end; number++)
+        ring[number % room] = *slot(text, number);
     free(text->ring);
     text->ring = ring;
     text->ring_room = room;
@@ -71,7 +72,8 @@ void text_forget_below(struct text *text, int y) {
 }
 
 void text_clear(struct text *text) {
-    if (text->is_full) text_erase(text, 0, text->rows);
+    if (text->is_full)
+        text_erase(text, 0, text->rows);
     else {
         set_base(text, text->end);
         text->cursor.y = 0;
@@ -99,8 +101,10 @@ void text_scroll(struct text *text, int top, int count) {
 
 void text_down(struct text *text) {
     int bottom = text->is_full ? text->bottom : text->rows - 1;
-    if (text->cursor.y != bottom) text->cursor.y = clamp(text->cursor.y + 1, 0, text->rows - 1);
-    else if (text->is_full) text_scroll(text, text->top, 1);
+    if (text->cursor.y != bottom)
+        text->cursor.y = clamp(text->cursor.y + 1, 0, text->rows - 1);
+    else if (text->is_full)
+        text_scroll(text, text->top, 1);
     else {
         text_line(text, text->cursor.y); /* an empty line is a line */
         set_base(text, text->base + 1);
@@ -133,8 +137,10 @@ void text_set_full(struct text *text, bool is_full) {
 static void resize_full(struct text *text, int rows) {
     struct line *full = new_rows(rows);
     for (int y = 0; y < text->rows; y++) {
-        if (y < rows) full[y] = text->full[y];
-        else line_done(&text->full[y]);
+        if (y < rows)
+            full[y] = text->full[y];
+        else
+            line_done(&text->full[y]);
     }
     free(text->full);
     text->full = full;
@@ -164,7 +170,8 @@ void text_move(struct text *text, int x, int y) {
 
 static void put_mark(struct text *text, uint32_t point) {
     char bytes[4];
-    if (has_line(text, text->cursor.y)) line_mark(text_line(text, text->cursor.y), text->cursor.x, bytes, utf8_write(bytes, point));
+    if (has_line(text, text->cursor.y))
+        line_mark(text_line(text, text->cursor.y), text->cursor.x, bytes, utf8_write(bytes, point));
 }
 
 static void character(void *context, uint32_t point) {
@@ -193,7 +200,9 @@ static void control(void *context, unsigned char byte) {
     case '\r': text->cursor.x = 0; break;
     case '\b': text->cursor.x -= text->cursor.x > 0; break;
     case '\t': text_move(text, (text->cursor.x / TAB + 1) * TAB, text->cursor.y); break;
-    case '\n': case '\v': case '\f':
+    case '\n':
+    case '\v':
+    case '\f':
         if (!text->is_full) text->cursor.x = 0;
         text_down(text);
         break;
@@ -274,8 +283,10 @@ void text_draw_screen(const struct text *text, struct area area, bool has_cursor
     area_fill(area, STYLE_OUTPUT, " ");
     for (int y = 0; y < height && top + y < used; y++) {
         struct area row = area_part(area, (struct rect){0, y, area.at.width, 1});
-        if (text->is_full) line_draw(&text->full[top + y], left, row);
-        else text_draw(text, text->base + (uint64_t)(top + y), left, row);
+        if (text->is_full)
+            line_draw(&text->full[top + y], left, row);
+        else
+            text_draw(text, text->base + (uint64_t)(top + y), left, row);
     }
     if (has_cursor && !text->is_cursor_hidden) area_cursor(area, x - left, text->cursor.y - top);
 }

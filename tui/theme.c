@@ -38,8 +38,10 @@ static const struct {
     struct row rows[THEME_COUNT];
 } styles[] = {
 #define COLOUR(symbol, ansi, index, rgb)
-#define LOOK(foreground, background, attributes) {COLOUR_##foreground, COLOUR_##background, attributes}
-#define STYLE(symbol, help, dark, light, contrast, mono) {#symbol, help, {dark, light, contrast, mono}},
+#define LOOK(foreground, background, attributes)                                                   \
+    { COLOUR_##foreground, COLOUR_##background, attributes }
+#define STYLE(symbol, help, dark, light, contrast, mono)                                           \
+    {#symbol, help, {dark, light, contrast, mono}},
 #include "tui/theme.def"
 #undef COLOUR
 #undef LOOK
@@ -47,8 +49,9 @@ static const struct {
 };
 
 /* The sixteen colours of a job's output as most terminals show them. */
-static const int32_t ansi_rgb[] = {0x000000, 0xCD3131, 0x0DBC79, 0xC7A700, 0x2472C8, 0xBC3FBC, 0x11A8CD, 0xCCCCCC,
-                                   0x767676, 0xF14C4C, 0x23D18B, 0xF5F543, 0x3B8EEA, 0xD670D6, 0x29B8DB, 0xFFFFFF};
+static const int32_t ansi_rgb[] = {0x000000, 0xCD3131, 0x0DBC79, 0xC7A700, 0x2472C8, 0xBC3FBC,
+                                   0x11A8CD, 0xCCCCCC, 0x767676, 0xF14C4C, 0x23D18B, 0xF5F543,
+                                   0x3B8EEA, 0xD670D6, 0x29B8DB, 0xFFFFFF};
 
 static const struct {
     const char *name;
@@ -64,12 +67,13 @@ static const struct {
 enum { JOB_BIT = 0x8000, FIVE = 31 };
 
 unsigned style_of_job(struct job_colours job) {
-    return JOB_BIT | (unsigned)((job.foreground + 1) & FIVE) << 10 | (unsigned)((job.background + 1) & FIVE) << 5 |
-           (job.attributes & FIVE);
+    return JOB_BIT | (unsigned)((job.foreground + 1) & FIVE) << 10 |
+           (unsigned)((job.background + 1) & FIVE) << 5 | (job.attributes & FIVE);
 }
 
 struct job_colours style_to_job(unsigned style) {
-    return (struct job_colours){(int)(style >> 10 & FIVE) - 1, (int)(style >> 5 & FIVE) - 1, style & FIVE};
+    return (struct job_colours){(int)(style >> 10 & FIVE) - 1, (int)(style >> 5 & FIVE) - 1,
+                                style & FIVE};
 }
 
 bool is_style_of_job(unsigned style) {

@@ -1,8 +1,7 @@
 /* Themes: what the style numbers of a canvas look like.
  *
- * A style is a row of theme.def (STYLE_PLAIN is 0), or the colours that a job gave its output, packed by style_of_job(). Read-only,
- * any thread.
- * SPDX-License-Identifier: Apache-2.0 */
+ * A style is a row of theme.def (STYLE_PLAIN is 0), or the colours that a job gave its output,
+ * packed by style_of_job(). Read-only, any thread. SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_TUI_THEME_H
 #define INDUCTOP_TUI_THEME_H
 
@@ -20,9 +19,15 @@ enum style {
 
 enum theme { THEME_DARK, THEME_LIGHT, THEME_CONTRAST, THEME_MONO, THEME_COUNT };
 
-enum look_attribute { LOOK_BOLD = 1, LOOK_DIM = 2, LOOK_ITALIC = 4, LOOK_UNDERLINE = 8, LOOK_REVERSE = 16 };
+enum look_attribute {
+    LOOK_BOLD = 1,
+    LOOK_DIM = 2,
+    LOOK_ITALIC = 4,
+    LOOK_UNDERLINE = 8,
+    LOOK_REVERSE = 16
+};
 
-/* A colour on terminals of 16 and of 256 colours and in pictures; -1 in each: the terminal's own. */
+/* A colour for terminals of 16 and of 256 colours and for pictures; -1: the terminal's own. */
 struct colour {
     int ansi, index;
     int32_t rgb;
@@ -54,7 +59,8 @@ int32_t theme_ink(enum theme theme);
 const char *theme_name(enum theme theme); /* "dark", "light", "high-contrast", "mono" */
 int theme_find(const char *name);         /* -1: unknown */
 
-/* Dark or light by the variable COLORFGBG ("15;0"), which some terminals set; `value` may be NULL: dark. */
+/* Dark or light by the variable COLORFGBG ("15;0"), which some terminals set; `value` may be NULL:
+ * dark. */
 enum theme theme_guess(const char *value);
 
 const char *style_name(enum style style);

@@ -130,8 +130,10 @@ void tty_restore(void) {
 int tty_enter(struct tty *tty, const char *enter, const char *leave, struct err *err) {
     struct termios modes;
     size_t size = strlen(leave);
-    if (size + sizeof CANCEL > TTY_LEAVE_MAX) return err_set(err, ERR_LIMIT, "the terminal's sequences are too long");
-    if (tcgetattr(tty->fd, &modes) < 0) return err_set_errno(err, errno, "could not ask for the terminal's modes");
+    if (size + sizeof CANCEL > TTY_LEAVE_MAX)
+        return err_set(err, ERR_LIMIT, "the terminal's sequences are too long");
+    if (tcgetattr(tty->fd, &modes) < 0)
+        return err_set_errno(err, errno, "could not ask for the terminal's modes");
     back.modes = modes;
     back.pid = getpid();
     memcpy(back.leave, CANCEL, sizeof CANCEL - 1);
@@ -158,7 +160,8 @@ void tty_add(struct tty *tty, const char *bytes, size_t size) {
 }
 
 static int gone(int number, struct err *err) {
-    if (number == 0 || number == EIO || number == ENXIO) return err_set(err, ERR_MISSING, "the terminal is gone");
+    if (number == 0 || number == EIO || number == ENXIO)
+        return err_set(err, ERR_MISSING, "the terminal is gone");
     return err_set_errno(err, number, "could not use the terminal");
 }
 
@@ -167,9 +170,12 @@ int tty_flush(struct tty *tty, struct err *err) {
     int code = 0;
     while (done < tty->out.size && code == 0) {
         ssize_t count = write(tty->fd, tty->out.data + done, tty->out.size - done);
-        if (count > 0) done += (size_t)count;
-        else if (count < 0 && errno == EAGAIN) break;
-        else if (count < 0 && errno != EINTR) code = gone(errno, err);
+        if (count > 0)
+            done += (size_t)count;
+        else if (count < 0 && errno == EAGAIN)
+            break;
+        else if (count < 0 && errno != EINTR)
+            code = gone(errno, err);
     }
     tty->written += done;
     buf_drop(&tty->out, done);
@@ -199,7 +205,8 @@ int tty_read(struct tty *tty, char *ret_bytes, size_t size, struct err *err) {
 static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 static struct sigaction actions_before[ARRAY_SIZE(crashes)];
 
-/* The handler that was there takes the signal again: a fault is repeated on return, what was sent is sent anew. */
+/* The handler that was there takes the signal again: a fault is repeated on return, what was sent
+ * is sent anew. */
 static void on_crash(int number, siginfo_t *info, ATTR_UNUSED void *context) {
     tty_restore();
     for (size_t i = 0; i < ARRAY_SIZE(crashes); i++)
@@ -210,10 +217,12 @@ static void on_crash(int number, siginfo_t *info, ATTR_UNUSED void *context) {
 void tty_guard(void) {
     static char stack[64 * 1024]; /* a crash for want of stack has none to run the handler on */
     stack_t other = {.ss_sp = stack, .ss_size = sizeof stack};
-    struct sigaction action = {.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+    struct sigaction action = {.sa_sigaction = on_crash,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
     sigaltstack(&other, NULL);
     sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < ARRAY_SIZE(crashes); i++) sigaction(crashes[i], &action, &actions_before[i]);
+    for (size_t i = 0; i < ARRAY_SIZE(crashes); i++)
+        sigaction(crashes[i], &action, &actions_before[i]);
     atexit(tty_restore);
     mem_set_hook(tty_restore);
 }

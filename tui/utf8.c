@@ -31,8 +31,10 @@ static bool is_in(const struct range *ranges, size_t count, uint32_t point) {
     size_t low = 0, high = count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (point > ranges[middle].last) low = middle + 1;
-        else high = middle;
+        if (point > ranges[middle].last)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return low < count && point >= ranges[low].first;
 }
@@ -74,11 +76,14 @@ size_t utf8_write(char ret_bytes[4], uint32_t point) {
     return length;
 }
 
-/* Cf as a whole would take away more than harm: marks of Arabic numbers and the like stay as combining ones. */
+/* Cf as a whole would take away more than harm: marks of Arabic numbers and the like stay as
+ * combining ones. */
 static bool is_format_mark(uint32_t point) {
-    return (point >= 0x200B && point <= 0x200F) || (point >= 0x2028 && point <= 0x202E) || (point >= 0x2060 && point <= 0x206F) ||
-           (point >= 0xFE00 && point <= 0xFE0F) || point == 0xFEFF || (point >= 0xFFF9 && point <= 0xFFFB) ||
-           (point >= 0x1F3FB && point <= 0x1F3FF) || (point >= 0xE0000 && point <= 0xE0FFF) || point == 0x061C || point == 0x180E;
+    return (point >= 0x200B && point <= 0x200F) || (point >= 0x2028 && point <= 0x202E) ||
+           (point >= 0x2060 && point <= 0x206F) || (point >= 0xFE00 && point <= 0xFE0F) ||
+           point == 0xFEFF || (point >= 0xFFF9 && point <= 0xFFFB) ||
+           (point >= 0x1F3FB && point <= 0x1F3FF) || (point >= 0xE0000 && point <= 0xE0FFF) ||
+           point == 0x061C || point == 0x180E;
 }
 
 uint32_t utf8_drawn(uint32_t point) {
@@ -105,7 +110,8 @@ static size_t take_plain(const char *text, struct glyph *ret_glyph) {
 
 size_t utf8_glyph(const char *text, size_t size, struct glyph *ret_glyph) {
     memset(ret_glyph, 0, sizeof *ret_glyph);
-    if ((unsigned char)text[0] < 0x80 && (size == 1 || (unsigned char)text[1] < 0xC0)) return take_plain(text, ret_glyph);
+    if ((unsigned char)text[0] < 0x80 && (size == 1 || (unsigned char)text[1] < 0xC0))
+        return take_plain(text, ret_glyph);
     uint32_t point;
     size_t used = utf8_read(text, size, &point), filled;
     point = utf8_drawn(point);

@@ -1,6 +1,6 @@
-/* Any bytes in any pieces with any pauses: every key that comes out has a name that can be read back.
- * The first byte of a piece says how many follow (low 4 bits) and how long nothing comes before it (high 4 bits, 30 ms each).
- * SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes in any pieces with any pauses: every key that comes out has a name that can be read
+ * back. The first byte of a piece says how many follow (low 4 bits) and how long nothing comes
+ * before it (high 4 bits, 30 ms each). SPDX-License-Identifier: Apache-2.0 */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -16,14 +16,16 @@ static void check(void *context, const struct key *key) {
     size_t *count = context;
     key_name(key, name);
     ++*count;
-    if (key->kind <= KEY_KIND_FUNCTION && (!key_read(name, &again) || !is_same_key(key, &again))) abort();
+    if (key->kind <= KEY_KIND_FUNCTION && (!key_read(name, &again) || !is_same_key(key, &again)))
+        abort();
     if (key->kind == KEY_KIND_PASTE && key->size > KEYS_PASTE_MAX) abort();
     if (key->kind == KEY_KIND_MOUSE && (key->x < 0 || key->y < 0)) abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char *const terms[] = {"xterm-256color", "linux", "screen", "tmux", "dumb"};
-    static struct keys *all[5]; /* reading a terminal's description takes longer than all the rest; at the end of a run nothing waits */
+    static struct keys *all[5]; /* reading a terminal's description takes longer than all the rest;
+                                   at the end of a run nothing waits */
     static size_t count;
     static uint64_t now = 1;
     if (size < 1) return 0;

@@ -1,5 +1,5 @@
-/* Any bytes as a job's output: nothing that is drawn holds a control character, whatever the size of the screen.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes as a job's output: nothing that is drawn holds a control character, whatever the size
+ * of the screen. SPDX-License-Identifier: Apache-2.0 */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -12,7 +12,9 @@ static void check(const struct canvas *canvas) {
     for (int y = 0; y < canvas_height(canvas); y++)
         for (int x = 0; x < canvas_width(canvas); x++) {
             const unsigned char *text = (const unsigned char *)canvas_row(canvas, y)[x].text;
-            if (text[0] && (text[0] < 0x20 || text[0] == 0x7F || (text[0] == 0xC2 && text[1] < 0xA0))) abort();
+            if (text[0] &&
+                (text[0] < 0x20 || text[0] == 0x7F || (text[0] == 0xC2 && text[1] < 0xA0)))
+                abort();
         }
 }
 

@@ -1,5 +1,5 @@
-/* The real path to a terminal: canvas, curses, bytes, a pseudo terminal, and libvterm as the terminal that shows them.
- * SPDX-License-Identifier: Apache-2.0 */
+/* The real path to a terminal: canvas, curses, bytes, a pseudo terminal, and libvterm as the
+ * terminal that shows them. SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +38,8 @@ struct props {
     int alternate, cursor, mouse;
 };
 
-static int master = -1, spare = -1; /* our end; the other end held open, so that it outlives a close */
+static int master = -1,
+           spare = -1; /* our end; the other end held open, so that it outlives a close */
 static char path[64];
 static VTerm *vterm;
 static VTermScreen *screen;
@@ -110,13 +111,17 @@ static size_t read_once(void) {
     return (size_t)count;
 }
 
-/* All that was written arrives: the pseudo terminal is a buffer, so reading until nothing waits is enough. */
+/* All that was written arrives: the pseudo terminal is a buffer, so reading until nothing waits is
+ * enough. */
 static void read_all(void) {
     struct pollfd ready = {.fd = master, .events = POLLIN};
     for (;;) {
-        while (read_once() > 0) {}
-        if (term && term_wants_write(term)) term_flush(term, NULL);
-        else if (poll(&ready, 1, 0) <= 0) break;
+        while (read_once() > 0) {
+        }
+        if (term && term_wants_write(term))
+            term_flush(term, NULL);
+        else if (poll(&ready, 1, 0) <= 0)
+            break;
     }
 }
 
@@ -139,7 +144,8 @@ static void screen_text(int x, int y, char out[64]) {
     VTermScreenCell cell;
     size_t at = 0;
     vterm_screen_get_cell(screen, (VTermPos){.row = y, .col = x}, &cell);
-    for (int i = 0; i < VTERM_MAX_CHARS_PER_CELL && cell.chars[i] && cell.chars[i] != (uint32_t)-1; i++)
+    for (int i = 0; i < VTERM_MAX_CHARS_PER_CELL && cell.chars[i] && cell.chars[i] != (uint32_t)-1;
+         i++)
         at += utf8_write(out + at, cell.chars[i]);
     out[at] = 0;
     if (at == 0) snprintf(out, 64, " ");
@@ -153,16 +159,21 @@ static void expect_shown(const struct canvas *canvas) {
             bool is_last = x + 1 == canvas_width(canvas); /* there marks are left out */
             if (cell->width == 0) continue;
             screen_text(x, y, text);
-            if (is_last ? strncmp(text, cell->text, strlen(text)) : strcmp(text, cell->text)) fail_msg("at %d,%d the terminal shows '%s', not '%s'", x, y, text, cell->text);
+            if (is_last ? strncmp(text, cell->text, strlen(text)) : strcmp(text, cell->text))
+                fail_msg("at %d,%d the terminal shows '%s', not '%s'", x, y, text, cell->text);
         }
 }
 
 static void scribble(struct canvas *canvas, uint32_t *seed, int strokes) {
-    static const char *const texts[] = {"hello", "日本語", "e\u0301a\u0308", "█▓▒░", "⣿⣤⣀", "x", "──┼──", "   ", "🚀", "한글"};
+    static const char *const texts[] = {
+        "hello", "日本語", "e\u0301a\u0308", "█▓▒░", "⣿⣤⣀", "x", "──┼──", "   ", "🚀", "한글"};
     for (int i = 0; i < strokes; i++) {
         *seed = *seed * 1664525 + 1013904223;
         int x = (int)(*seed >> 8 & 63) - 2, y = (int)(*seed >> 14 & 15);
-        unsigned style = *seed >> 28 == 0 ? style_of_job((struct job_colours){(int)(*seed >> 18 & 15), (int)(*seed >> 22 & 15), 1}) : (*seed >> 18 & 63) % STYLE_COUNT;
+        unsigned style = *seed >> 28 == 0
+                             ? style_of_job((struct job_colours){(int)(*seed >> 18 & 15),
+                                                                 (int)(*seed >> 22 & 15), 1})
+                             : (*seed >> 18 & 63) % STYLE_COUNT;
         area_text(canvas_area(canvas), x, y, style, texts[(*seed >> 24) % ARRAY_SIZE(texts)]);
     }
 }
@@ -171,7 +182,8 @@ static void scribble(struct canvas *canvas, uint32_t *seed, int strokes) {
 
 static void test_shows_what_is_drawn(void **state) {
     (void)state;
-    static const char *const terms[] = {"xterm-256color", "xterm", "screen", "screen-256color", "tmux", "linux", "rxvt", "vt100"};
+    static const char *const terms[] = {"xterm-256color", "xterm", "screen", "screen-256color",
+                                        "tmux",           "linux", "rxvt",   "vt100"};
     for (size_t i = 0; i < ARRAY_SIZE(terms); i++) {
         uint32_t seed = 7;
         setenv("TERM", terms[i], 1);
@@ -198,7 +210,8 @@ static void test_colours(void **state) {
     draw(canvas);
     vterm_screen_get_cell(screen, (VTermPos){.row = 0, .col = 0}, &cell);
     assert_int_equal(cell.attrs.bold, 1);
-    assert_true(VTERM_COLOR_IS_INDEXED(&cell.fg) && cell.fg.indexed.idx == theme_look(THEME_DARK, STYLE_BAD).foreground.index);
+    assert_true(VTERM_COLOR_IS_INDEXED(&cell.fg) &&
+                cell.fg.indexed.idx == theme_look(THEME_DARK, STYLE_BAD).foreground.index);
     term_set_theme(term, THEME_LIGHT);
     draw(canvas);
     vterm_screen_get_cell(screen, (VTermPos){.row = 0, .col = 0}, &cell);
@@ -213,14 +226,16 @@ static void test_without_colours(void **state) {
         if (i == 1) setenv("NO_COLOR", "1", 1);
         if (i == 2) setenv("TERM", "vt100", 1);
         buf_clear(&told);
-        assert_int_equal(open_term((struct term_options){.theme = -1, .no_color = i == 0}, NULL), 0);
+        assert_int_equal(open_term((struct term_options){.theme = -1, .no_color = i == 0}, NULL),
+                         0);
         assert_int_equal(term_theme(term), THEME_MONO);
         area_text(canvas_area(canvas), 0, 0, STYLE_BAD, "bad");
         area_text(canvas_area(canvas), 0, 1, style_of_job((struct job_colours){1, 2, 0}), "job");
         draw(canvas);
         const char *frame = strstr(buf_text(&told), "bad");
         assert_non_null(frame);
-        if (strstr(buf_text(&told), "\033[3")) fail_msg("%d: %s", i, strstr(buf_text(&told), "\033[3") + 1);
+        if (strstr(buf_text(&told), "\033[3"))
+            fail_msg("%d: %s", i, strstr(buf_text(&told), "\033[3") + 1);
         assert_null(strstr(buf_text(&told), "\033[4;3"));
         term = term_close(term);
         read_all();
@@ -246,7 +261,8 @@ static void test_close_puts_all_back(void **state) {
     open_plain();
     draw(canvas);
     tcgetattr(spare, &modes);
-    assert_true(!(modes.c_lflag & (ICANON | ECHO | ISIG)) && props.alternate && !props.cursor && props.mouse);
+    assert_true(!(modes.c_lflag & (ICANON | ECHO | ISIG)) && props.alternate && !props.cursor &&
+                props.mouse);
     term = term_close(term);
     read_all();
     expect_as_before();
@@ -377,9 +393,11 @@ static void test_keys_come_in(void **state) {
     open_plain();
     read_all();
     struct pollfd ready = {.fd = term_fd(term), .events = POLLIN};
-    while (term_read(term, bytes, sizeof bytes, NULL) > 0) {} /* answers to our questions */
+    while (term_read(term, bytes, sizeof bytes, NULL) > 0) {
+    } /* answers to our questions */
     assert_int_equal(term_read(term, bytes, sizeof bytes, NULL), 0);
-    assert_int_equal(write(master, "\x03\x1a\x13q", 4), 4); /* no key is a signal or a flow control */
+    assert_int_equal(write(master, "\x03\x1a\x13q", 4),
+                     4); /* no key is a signal or a flow control */
     assert_int_equal(poll(&ready, 1, WAIT_MS), 1);
     assert_int_equal(term_read(term, bytes, sizeof bytes, NULL), 4);
     assert_memory_equal(bytes, "\x03\x1a\x13q", 4);
@@ -393,7 +411,9 @@ static void test_terminals_that_will_not_do(void **state) {
         char message[128];
         setenv("TERM", terms[i], 1);
         assert_true(open_term((struct term_options){.theme = -1}, &err) < 0);
-        snprintf(message, sizeof message, "terminal '%s' shows no screen: it is not known here, or cannot place its cursor", terms[i]);
+        snprintf(message, sizeof message,
+                 "terminal '%s' shows no screen: it is not known here, or cannot place its cursor",
+                 terms[i]);
         assert_string_equal(err.message, message);
         assert_non_null(strstr(err.hint, "--headless"));
         read_all();
@@ -412,7 +432,8 @@ static void test_frames_are_synchronised_when_the_terminal_can(void **state) {
     (void)state;
     struct canvas *canvas = canvas_new(WIDTH, HEIGHT);
     open_plain();
-    assert_non_null(strstr(term_counts(term).bytes > 0 ? (read_all(), buf_text(&told)) : "", "\033[?2026$p"));
+    assert_non_null(
+        strstr(term_counts(term).bytes > 0 ? (read_all(), buf_text(&told)) : "", "\033[?2026$p"));
     draw(canvas);
     assert_null(strstr(buf_text(&told), "\033[?2026h"));
     term_mode_answer(term, 2026, 2);
@@ -431,9 +452,14 @@ static void test_utf8_is_asked_for_when_the_locale_is_silent(void **state) {
         const char *lc_all, *lang, *term;
         bool ascii_option, is_asked, is_ascii;
     } rows[] = {
-        {"C.UTF-8", NULL, "xterm", false, false, false}, {"C.UTF-8", NULL, "xterm", true, false, true}, {NULL, NULL, "xterm", false, true, true},
-        {"C", NULL, "xterm", false, true, true},         {NULL, NULL, "linux", false, false, true},     {"de_DE.ISO-8859-1", NULL, "xterm", false, false, true},
-        {NULL, NULL, "xterm", true, false, true},        {"xx_YY.UTF-8", NULL, "xterm", false, false, false},
+        {"C.UTF-8", NULL, "xterm", false, false, false},
+        {"C.UTF-8", NULL, "xterm", true, false, true},
+        {NULL, NULL, "xterm", false, true, true},
+        {"C", NULL, "xterm", false, true, true},
+        {NULL, NULL, "linux", false, false, true},
+        {"de_DE.ISO-8859-1", NULL, "xterm", false, false, true},
+        {NULL, NULL, "xterm", true, false, true},
+        {"xx_YY.UTF-8", NULL, "xterm", false, false, false},
     };
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         unsetenv("LC_ALL");
@@ -443,9 +469,11 @@ static void test_utf8_is_asked_for_when_the_locale_is_silent(void **state) {
         setenv("TERM", rows[i].term, 1);
         buf_clear(&told);
         struct err err = {0};
-        if (open_term((struct term_options){.theme = -1, .ascii = rows[i].ascii_option}, &err) < 0) fail_msg("row %zu: %s", i, err.message);
+        if (open_term((struct term_options){.theme = -1, .ascii = rows[i].ascii_option}, &err) < 0)
+            fail_msg("row %zu: %s", i, err.message);
         read_all();
-        if ((strstr(buf_text(&told), "\033[?6n") != NULL) != rows[i].is_asked) fail_msg("row %zu: %s", i, buf_text(&told));
+        if ((strstr(buf_text(&told), "\033[?6n") != NULL) != rows[i].is_asked)
+            fail_msg("row %zu: %s", i, buf_text(&told));
         if (is_term_ascii(term) != rows[i].is_ascii) fail_msg("row %zu", i);
         assert_int_equal(term_position_answer(term, 1), rows[i].is_asked);
         assert_int_equal(is_term_ascii(term), rows[i].is_ascii && !rows[i].is_asked);
@@ -514,14 +542,17 @@ static const struct {
     void (*crash)(void);
     int signal; /* 0: it exits */
 } crash_rows[] = {
-    {"abort", abort, SIGABRT}, {"segv", crash_by_segv, SIGSEGV}, {"stack", crash_by_stack, SIGSEGV}, {"memory", crash_by_memory, -1}, {"exit", crash_by_exit, 0},
+    {"abort", abort, SIGABRT},          {"segv", crash_by_segv, SIGSEGV},
+    {"stack", crash_by_stack, SIGSEGV}, {"memory", crash_by_memory, -1},
+    {"exit", crash_by_exit, 0},
 };
 
 static void crash_in_child(void (*crash)(void)) {
     struct canvas *canvas = canvas_new(WIDTH, HEIGHT);
     int nothing = open("/dev/null", O_WRONLY);
     dup2(nothing, 2);
-    for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL); /* the test's own handlers */
+    for (int number = 1; number < NSIG; number++)
+        signal(number, SIG_DFL); /* the test's own handlers */
     tty_guard();
     open_plain();
     area_text(canvas_area(canvas), 0, 0, 0, "running");
@@ -546,8 +577,11 @@ static void test_crashes_put_all_back(void **state) {
             read_once();
         }
         read_all();
-        if (!strstr(buf_text(&told), "running")) fail_msg("%s: nothing was drawn", crash_rows[i].name);
-        if (crash_rows[i].signal > 0 && !(WIFSIGNALED(status) && WTERMSIG(status) == crash_rows[i].signal)) fail_msg("%s: status %x", crash_rows[i].name, status);
+        if (!strstr(buf_text(&told), "running"))
+            fail_msg("%s: nothing was drawn", crash_rows[i].name);
+        if (crash_rows[i].signal > 0 &&
+            !(WIFSIGNALED(status) && WTERMSIG(status) == crash_rows[i].signal))
+            fail_msg("%s: status %x", crash_rows[i].name, status);
         if (crash_rows[i].signal == 0) assert_int_equal(WEXITSTATUS(status), 7);
         expect_as_before();
     }
@@ -574,12 +608,25 @@ static void test_small_change_is_few_bytes(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_shows_what_is_drawn), TEST(test_colours), TEST(test_without_colours), TEST(test_close_puts_all_back), TEST(test_suspend_and_resume),
-        TEST(test_resize), TEST(test_canvas_of_another_size_does_no_harm), TEST(test_cursor), TEST(test_terminal_that_does_not_read),
-        TEST(test_close_with_a_terminal_that_does_not_read), TEST(test_terminal_that_goes_away), TEST(test_keys_come_in),
-        TEST(test_terminals_that_will_not_do), TEST(test_frames_are_synchronised_when_the_terminal_can),
-        TEST(test_utf8_is_asked_for_when_the_locale_is_silent), TEST(test_reports_can_be_off), TEST(test_signal_handlers_stay_ours),
-        TEST(test_crashes_put_all_back), TEST(test_small_change_is_few_bytes),
+        TEST(test_shows_what_is_drawn),
+        TEST(test_colours),
+        TEST(test_without_colours),
+        TEST(test_close_puts_all_back),
+        TEST(test_suspend_and_resume),
+        TEST(test_resize),
+        TEST(test_canvas_of_another_size_does_no_harm),
+        TEST(test_cursor),
+        TEST(test_terminal_that_does_not_read),
+        TEST(test_close_with_a_terminal_that_does_not_read),
+        TEST(test_terminal_that_goes_away),
+        TEST(test_keys_come_in),
+        TEST(test_terminals_that_will_not_do),
+        TEST(test_frames_are_synchronised_when_the_terminal_can),
+        TEST(test_utf8_is_asked_for_when_the_locale_is_silent),
+        TEST(test_reports_can_be_off),
+        TEST(test_signal_handlers_stay_ours),
+        TEST(test_crashes_put_all_back),
+        TEST(test_small_change_is_few_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,7 +93,9 @@ static void test_half_of_wide_is_blanked(void **state) {
 
 static void test_controls_never_get_in(void **state) {
     (void)state;
-    area_text(canvas_area(canvas), 0, 0, 0, "a\x1b[2Jb\r\n\x9b\xc2\x9b" "c");
+    area_text(canvas_area(canvas), 0, 0, 0,
+              "a\x1b[2Jb\r\n\x9b\xc2\x9b"
+              "c");
     expect("a[2Jb \uFFFDc\n\n\n");
 }
 
@@ -102,10 +104,18 @@ static const struct {
     int width;
     const char *text, *result;
 } fits[] = {
-    {ALIGN_LEFT, 6, "abc", "[abc   ]"},    {ALIGN_RIGHT, 6, "abc", "[   abc]"}, {ALIGN_CENTRE, 6, "abc", "[ abc  ]"},
-    {ALIGN_LEFT, 6, "abcdef", "[abcdef]"}, {ALIGN_LEFT, 6, "abcdefg", "[abcde…]"}, {ALIGN_RIGHT, 6, "abcdefg", "[abcde…]"},
-    {ALIGN_LEFT, 6, "日本語", "[日本語]"}, {ALIGN_LEFT, 5, "日本語", "[日本…]"},   {ALIGN_LEFT, 4, "日本語", "[日… ]"},
-    {ALIGN_LEFT, 1, "ab", "[…]"},          {ALIGN_LEFT, 0, "ab", "[]"},            {ALIGN_LEFT, 3, "", "[   ]"},
+    {ALIGN_LEFT, 6, "abc", "[abc   ]"},
+    {ALIGN_RIGHT, 6, "abc", "[   abc]"},
+    {ALIGN_CENTRE, 6, "abc", "[ abc  ]"},
+    {ALIGN_LEFT, 6, "abcdef", "[abcdef]"},
+    {ALIGN_LEFT, 6, "abcdefg", "[abcde…]"},
+    {ALIGN_RIGHT, 6, "abcdefg", "[abcde…]"},
+    {ALIGN_LEFT, 6, "日本語", "[日本語]"},
+    {ALIGN_LEFT, 5, "日本語", "[日本…]"},
+    {ALIGN_LEFT, 4, "日本語", "[日… ]"},
+    {ALIGN_LEFT, 1, "ab", "[…]"},
+    {ALIGN_LEFT, 0, "ab", "[]"},
+    {ALIGN_LEFT, 3, "", "[   ]"},
     {ALIGN_LEFT, 2, "e\u0301f", "[e\u0301f]"},
 };
 
@@ -116,7 +126,8 @@ static void test_fit(void **state) {
         canvas_clear(canvas);
         area_text(all, 0, 0, 0, "[");
         area_text(all, fits[i].width + 1, 0, 0, "]");
-        area_fit(area_part(all, (struct rect){1, 0, fits[i].width, 2}), fits[i].align, 0, fits[i].text);
+        area_fit(area_part(all, (struct rect){1, 0, fits[i].width, 2}), fits[i].align, 0,
+                 fits[i].text);
         char result[64];
         snprintf(result, sizeof result, "%s\n\n\n", fits[i].result);
         expect(result);
@@ -179,15 +190,19 @@ static void test_restyle_and_cursor(void **state) {
 
 static void test_random_drawing_keeps_cells_whole(void **state) {
     (void)state;
-    static const char *const texts[] = {"日本語", "a", "xyz", "🚀 go", "e\u0301", "", "\x1b]0;x\a", "한\u0301글"};
+    static const char *const texts[] = {"日本語",  "a", "xyz",        "🚀 go",
+                                        "e\u0301", "",  "\x1b]0;x\a", "한\u0301글"};
     uint32_t seed = 3;
     for (int i = 0; i < 50000; i++) {
         seed = seed * 1664525 + 1013904223;
-        struct rect at = {(int)(seed >> 8 & 15) - 3, (int)(seed >> 12 & 7) - 2, (int)(seed >> 15 & 15), (int)(seed >> 19 & 3)};
+        struct rect at = {(int)(seed >> 8 & 15) - 3, (int)(seed >> 12 & 7) - 2,
+                          (int)(seed >> 15 & 15), (int)(seed >> 19 & 3)};
         struct area part = area_part(canvas_area(canvas), at);
         const char *text = texts[seed >> 24 & 7];
-        if (seed >> 27 & 1) area_fit(part, (enum align)(seed >> 28 & 1), 0, text);
-        else area_text(part, (int)(seed >> 28) - 4, 0, 0, text);
+        if (seed >> 27 & 1)
+            area_fit(part, (enum align)(seed >> 28 & 1), 0, text);
+        else
+            area_text(part, (int)(seed >> 28) - 4, 0, 0, text);
         if (i % 97 == 0) check_halves();
     }
 }
@@ -203,9 +218,18 @@ static void test_sizes_are_bounded(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_text_stays_inside), TEST(test_part_clips_and_moves), TEST(test_wide_is_cut_to_blanks), TEST(test_half_of_wide_is_blanked),
-        TEST(test_controls_never_get_in), TEST(test_fit), TEST(test_wrap), TEST(test_box), TEST(test_ascii), TEST(test_restyle_and_cursor),
-        TEST(test_random_drawing_keeps_cells_whole), TEST(test_sizes_are_bounded),
+        TEST(test_text_stays_inside),
+        TEST(test_part_clips_and_moves),
+        TEST(test_wide_is_cut_to_blanks),
+        TEST(test_half_of_wide_is_blanked),
+        TEST(test_controls_never_get_in),
+        TEST(test_fit),
+        TEST(test_wrap),
+        TEST(test_box),
+        TEST(test_ascii),
+        TEST(test_restyle_and_cursor),
+        TEST(test_random_drawing_keeps_cells_whole),
+        TEST(test_sizes_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

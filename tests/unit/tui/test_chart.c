@@ -46,12 +46,12 @@ static const struct {
     int digits;
 } scales[] = {
     {{0}, 0, 6, 0, 1, 1, 0},
-    {{5, 5, 5}, 3, 6, 4, 5, 0.5, 1},                  /* close together: not from 0 */
+    {{5, 5, 5}, 3, 6, 4, 5, 0.5, 1}, /* close together: not from 0 */
     {{0, 10}, 2, 6, 0, 10, 5, 0},
     {{31.9, 44}, 2, 10, 30, 45, 5, 0},
-    {{20, 44}, 2, 10, 0, 50, 10, 0}, /* more than twice: from 0 */
+    {{20, 44}, 2, 10, 0, 50, 10, 0},                          /* more than twice: from 0 */
     {{31, 32, 31, 32, 31, 32, 31, 8000}, 8, 6, 25, 35, 5, 0}, /* one far above does not count */
-    {{30, 30, 30, 100, 100}, 5, 6, 0, 100, 50, 0},    /* many do */
+    {{30, 30, 30, 100, 100}, 5, 6, 0, 100, 50, 0},            /* many do */
     {{0.001, 0.0015}, 2, 6, 0.001, 0.0016, 0.0002, 4},
     {{-5, 5}, 2, 6, -5, 5, 5, 0},
     {{0, 0}, 2, 6, 0, 1, 0.5, 1},
@@ -63,8 +63,8 @@ static void test_scales(void **state) {
         double values[8];
         memcpy(values, scales[i].values, sizeof values);
         struct scale s = scale_of(values, scales[i].count, scales[i].rows);
-        if (fabs(s.low - scales[i].low) > 1e-9 || fabs(s.high - scales[i].high) > 1e-9 || fabs(s.tick - scales[i].tick) > 1e-9 ||
-            s.digits != scales[i].digits)
+        if (fabs(s.low - scales[i].low) > 1e-9 || fabs(s.high - scales[i].high) > 1e-9 ||
+            fabs(s.tick - scales[i].tick) > 1e-9 || s.digits != scales[i].digits)
             fail_msg("scale %zu: %g to %g by %g, %d digits", i, s.low, s.high, s.tick, s.digits);
     }
 }
@@ -82,8 +82,12 @@ static void test_scale_holds_for_any_values(void **state) {
 
 static void test_series(void **state) {
     (void)state;
-    const double values[] = {30 * MS, 30 * MS, 10 * MS, 20 * MS, NAN, NAN, NAN, NAN, 20 * MS, 20 * MS};
-    const struct chart_mark marks[] = {{0, CHART_MARK_COMPILE}, {8, CHART_MARK_COMPILE}, {8, CHART_MARK_SWITCH}, {99, CHART_MARK_SWITCH}};
+    const double values[] = {30 * MS, 30 * MS, 10 * MS, 20 * MS, NAN,
+                             NAN,     NAN,     NAN,     20 * MS, 20 * MS};
+    const struct chart_mark marks[] = {{0, CHART_MARK_COMPILE},
+                                       {8, CHART_MARK_COMPILE},
+                                       {8, CHART_MARK_SWITCH},
+                                       {99, CHART_MARK_SWITCH}};
     struct chart chart = {values, 10, NULL, 312, MS, marks, 4, CHART_BRAILLE};
     chart_draw(&chart, canvas_area(canvas));
     expect("   ●   ▲\n"
@@ -160,7 +164,8 @@ static void test_many_values_do_not_flicker(void **state) {
 static void test_styles_follow_the_values(void **state) {
     (void)state;
     const double values[] = {30 * MS, 30 * MS, 30 * MS, 30 * MS};
-    const uint16_t styles[] = {STYLE_CHART_OTHER, STYLE_CHART_OTHER, STYLE_CHART, STYLE_CHART_UNCLEAN};
+    const uint16_t styles[] = {STYLE_CHART_OTHER, STYLE_CHART_OTHER, STYLE_CHART,
+                               STYLE_CHART_UNCLEAN};
     struct chart chart = {values, 4, styles, 0, MS, NULL, 0, CHART_BRAILLE};
     chart_draw(&chart, canvas_area(canvas));
     assert_int_equal(canvas_row(canvas, 4)[3].style, STYLE_CHART_OTHER);
@@ -180,7 +185,8 @@ static void test_any_size_and_content(void **state) {
         canvas_resize(canvas, 1 + (int)(seed >> 8 & 127), 1 + (int)(seed >> 16 & 31));
         canvas_set_ascii(canvas, seed >> 30 & 1);
         struct chart_mark mark = {seed >> 9 & 511, CHART_MARK_SWITCH};
-        struct chart chart = {values, count, NULL, (int64_t)(seed >> 12) - 500000, MS, &mark, 1, (enum chart_ink)(seed >> 29 & 1)};
+        struct chart chart = {values, count, NULL, (int64_t)(seed >> 12) - 500000,
+                              MS,     &mark, 1,    (enum chart_ink)(seed >> 29 & 1)};
         chart_draw(&chart, canvas_area(canvas));
         strip_draw(values, count, canvas_area(canvas));
         spark_draw(values, count, 0, canvas_area(canvas));
@@ -189,10 +195,13 @@ static void test_any_size_and_content(void **state) {
 
 static void test_intervals(void **state) {
     (void)state;
-    const struct interval intervals[] = {{1.32, 1.34, 1.36}, {1.2, 1.3, 1.4}, {0.99, 0.99, 0.99}, {NAN, NAN, NAN}};
+    const struct interval intervals[] = {
+        {1.32, 1.34, 1.36}, {1.2, 1.3, 1.4}, {0.99, 0.99, 0.99}, {NAN, NAN, NAN}};
     struct interval_scale scale = interval_scale_of(intervals, ARRAY_SIZE(intervals), 1);
     assert_true(scale.low < 0.99 && scale.high > 1.4);
-    for (int i = 0; i < 4; i++) interval_draw(&intervals[i], &scale, area_part(canvas_area(canvas), (struct rect){0, i, 24, 1}));
+    for (int i = 0; i < 4; i++)
+        interval_draw(&intervals[i], &scale,
+                      area_part(canvas_area(canvas), (struct rect){0, i, 24, 1}));
     expect("    │           ━┿━\n    │      ━━━━┿━━━━\n   ┿│\n    │\n\n\n");
 }
 
@@ -207,7 +216,8 @@ static void test_strip(void **state) {
     strip_draw(values, 100, canvas_area(canvas));
     struct strip_shape shape = strip_shape_of(100, 24, 6);
     assert_int_equal(shape.per_cell, 1);
-    expect("   0 ▂▂▂▄▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂\n  19 ▂▆▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂\n  38 ▂▂█▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂\n  57 ▂▂▂?▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂\n  76 ▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂\n"
+    expect("   0 ▂▂▂▄▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂\n  19 ▂▆▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂\n  38 ▂▂█▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂\n  57 "
+           "▂▂▂?▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂\n  76 ▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂\n"
            "  95 ▂▂▂▂▂\n");
     assert_int_equal(strip_at(&shape, 100, 5 + 2, 2), 40);
     assert_int_equal(strip_at(&shape, 100, 2, 2), 100);
@@ -222,7 +232,8 @@ static void test_strip(void **state) {
         for (int height = 1; height < 9; height++)
             for (size_t count = 1; count < 5000; count += 611) {
                 shape = strip_shape_of(count, width, height);
-                assert_true((size_t)shape.in_row * (size_t)height * (size_t)shape.per_cell >= count);
+                assert_true((size_t)shape.in_row * (size_t)height * (size_t)shape.per_cell >=
+                            count);
             }
 }
 
@@ -240,9 +251,18 @@ static void test_spark_and_parts(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_scales), TEST(test_scale_holds_for_any_values), TEST(test_series), TEST(test_series_in_blocks_and_ascii),
-        TEST(test_missing_leaves_a_gap), TEST(test_peak_off_the_scale_is_told), TEST(test_many_values_do_not_flicker),
-        TEST(test_styles_follow_the_values), TEST(test_any_size_and_content), TEST(test_intervals), TEST(test_strip), TEST(test_spark_and_parts),
+        TEST(test_scales),
+        TEST(test_scale_holds_for_any_values),
+        TEST(test_series),
+        TEST(test_series_in_blocks_and_ascii),
+        TEST(test_missing_leaves_a_gap),
+        TEST(test_peak_off_the_scale_is_told),
+        TEST(test_many_values_do_not_flicker),
+        TEST(test_styles_follow_the_values),
+        TEST(test_any_size_and_content),
+        TEST(test_intervals),
+        TEST(test_strip),
+        TEST(test_spark_and_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

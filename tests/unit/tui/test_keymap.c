@@ -44,7 +44,8 @@ static void test_no_clash(void **state) {
                 unsigned held = keymap_scopes((enum key_scope)scope);
                 if (held & 1u << KEY_SCOPE_ALL) held |= 1u << KEY_SCOPE_REPLAY;
                 if (rows[i].scopes & held && rows[j].scopes & held)
-                    fail_msg("'%s' means %s and %s in %s", rows[i].key, action_get(rows[i].action)->name, action_get(rows[j].action)->name,
+                    fail_msg("'%s' means %s and %s in %s", rows[i].key,
+                             action_get(rows[i].action)->name, action_get(rows[j].action)->name,
                              key_scope_name((enum key_scope)scope));
             }
         }
@@ -65,7 +66,8 @@ static void test_every_action_has_help(void **state) {
     (void)state;
     for (int i = 0; i < ACTION_COUNT; i++) {
         const char *help = action_get((enum action_id)i)->help;
-        if (!*help || help[strlen(help) - 1] == '.') fail_msg("help of '%s': '%s'", action_get((enum action_id)i)->name, help);
+        if (!*help || help[strlen(help) - 1] == '.')
+            fail_msg("help of '%s': '%s'", action_get((enum action_id)i)->name, help);
         assert_true(utf8_columns(help) <= 72);
     }
 }
@@ -79,7 +81,8 @@ static void test_k_only_moves(void **state) {
         const struct binding *row = keymap_find(&key, 1u << scope);
         assert_true(!row || row->action == ACTION_UP);
     }
-    for (int i = 0; i < ACTION_COUNT; i++) assert_null(strstr(action_get((enum action_id)i)->name, "kill"));
+    for (int i = 0; i < ACTION_COUNT; i++)
+        assert_null(strstr(action_get((enum action_id)i)->name, "kill"));
 }
 
 static void test_a_way_out_everywhere(void **state) {
@@ -89,8 +92,10 @@ static void test_a_way_out_everywhere(void **state) {
         const char *key;
         enum action_id action;
     } ways[] = {
-        {KEY_SCOPE_ALL, "q", ACTION_QUIT},       {KEY_SCOPE_ALL, "^C", ACTION_INTERRUPT}, {KEY_SCOPE_HELP, "q", ACTION_BACK},    {KEY_SCOPE_HELP, "Esc", ACTION_BACK},
-        {KEY_SCOPE_DIALOG, "Esc", ACTION_CANCEL}, {KEY_SCOPE_FIELD, "Esc", ACTION_CANCEL}, {KEY_SCOPE_JOB, "^]", ACTION_INPUT_END}, {KEY_SCOPE_SETTINGS, "Esc", ACTION_BACK},
+        {KEY_SCOPE_ALL, "q", ACTION_QUIT},        {KEY_SCOPE_ALL, "^C", ACTION_INTERRUPT},
+        {KEY_SCOPE_HELP, "q", ACTION_BACK},       {KEY_SCOPE_HELP, "Esc", ACTION_BACK},
+        {KEY_SCOPE_DIALOG, "Esc", ACTION_CANCEL}, {KEY_SCOPE_FIELD, "Esc", ACTION_CANCEL},
+        {KEY_SCOPE_JOB, "^]", ACTION_INPUT_END},  {KEY_SCOPE_SETTINGS, "Esc", ACTION_BACK},
     };
     for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
         struct key key;
@@ -114,7 +119,8 @@ static void test_toggles_are_those_of_the_settings(void **state) {
         const char *key;
         char toggle;
     } settings[] = {
-#define SETTING(symbol, key, type, effect, toggle, label, path, needs, cannot, risk, help) {key, toggle},
+#define SETTING(symbol, key, type, effect, toggle, label, path, needs, cannot, risk, help)         \
+    {key, toggle},
 #define VALUE(symbol, value, needs, help)
 #define OPTION_NAME(name)
 #include "engine/setup/settings.def"
@@ -131,7 +137,8 @@ static void test_toggles_are_those_of_the_settings(void **state) {
         toggles++;
         assert_true(key_read(name, &key));
         const struct binding *row = keymap_find(&key, 1u << KEY_SCOPE_ALL);
-        if (!row || row->action != ACTION_TOGGLE || row->argument != settings[i].toggle) fail_msg("'%s' does not toggle %s", name, settings[i].key);
+        if (!row || row->action != ACTION_TOGGLE || row->argument != settings[i].toggle)
+            fail_msg("'%s' does not toggle %s", name, settings[i].key);
     }
     assert_int_equal(toggles, bound);
 }
@@ -151,7 +158,8 @@ static void footer_text(char out[512], unsigned scopes, int width) {
     out[0] = 0;
     for (size_t i = 0; i < entry_count; i++) {
         assert_int_equal(entries[i].x, utf8_columns(out) + (i > 0 ? 2 : 0));
-        at += (size_t)snprintf(out + at, 512 - at, "%s%s %s", i ? "  " : "", entries[i].keys, entries[i].label);
+        at += (size_t)snprintf(out + at, 512 - at, "%s%s %s", i ? "  " : "", entries[i].keys,
+                               entries[i].label);
     }
     assert_true(entry_count <= 1 || utf8_columns(out) <= width);
 }
@@ -160,9 +168,11 @@ static void test_footer(void **state) {
     (void)state;
     char text[512];
     footer_text(text, keymap_scopes(KEY_SCOPE_SETTINGS), 200);
-    assert_string_equal(text, "F1 help  m f d c s o toggle  A apply  u undo  b baseline  P presets  p freeze  z zoom  e edit  @ log  q quit");
+    assert_string_equal(text, "F1 help  m f d c s o toggle  A apply  u undo  b baseline  P presets "
+                              " p freeze  z zoom  e edit  @ log  q quit");
     footer_text(text, keymap_scopes(KEY_SCOPE_SETTINGS), 80);
-    assert_string_equal(text, "F1 help  m f d c s o toggle  A apply  u undo  b baseline  P presets  q quit");
+    assert_string_equal(
+        text, "F1 help  m f d c s o toggle  A apply  u undo  b baseline  P presets  q quit");
     footer_text(text, keymap_scopes(KEY_SCOPE_SETTINGS), 20);
     assert_string_equal(text, "F1 help  q quit");
     footer_text(text, keymap_scopes(KEY_SCOPE_JOB), 80);
@@ -171,14 +181,16 @@ static void test_footer(void **state) {
     assert_string_equal(text, "Enter accept  Esc cancel  Tab choose");
     footer_text(text, keymap_scopes(KEY_SCOPE_TABLE) | 1u << KEY_SCOPE_REPLAY, 300);
     assert_non_null(strstr(text, ", . step  ; seek  + - speed"));
-    for (int width = 1; width < 300; width++) footer_text(text, keymap_scopes(KEY_SCOPE_TABLE), width);
+    for (int width = 1; width < 300; width++)
+        footer_text(text, keymap_scopes(KEY_SCOPE_TABLE), width);
 }
 
 static void test_help_lists_every_binding(void **state) {
     (void)state;
     CLEANUP(buf_done) struct buf out = BUF_INIT;
     keymap_help(&out, EVERYTHING);
-    assert_non_null(strstr(buf_text(&out), "Settings\nm f d c s o\tstage the next value of a setting\n"));
+    assert_non_null(
+        strstr(buf_text(&out), "Settings\nm f d c s o\tstage the next value of a setting\n"));
     assert_non_null(strstr(buf_text(&out), "F1 ? h\tthis help\n"));
     buf_clear(&out);
     keymap_help(&out, keymap_scopes(KEY_SCOPE_JOB));
@@ -187,11 +199,16 @@ static void test_help_lists_every_binding(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_key_has_a_name_that_reads), cmocka_unit_test(test_no_clash),
-        cmocka_unit_test(test_every_action_is_reachable),       cmocka_unit_test(test_every_action_has_help),
-        cmocka_unit_test(test_k_only_moves),                    cmocka_unit_test(test_a_way_out_everywhere),
-        cmocka_unit_test(test_toggles_are_those_of_the_settings), cmocka_unit_test(test_unknown_key_does_nothing),
-        cmocka_unit_test(test_footer),                          cmocka_unit_test(test_help_lists_every_binding),
+        cmocka_unit_test(test_every_key_has_a_name_that_reads),
+        cmocka_unit_test(test_no_clash),
+        cmocka_unit_test(test_every_action_is_reachable),
+        cmocka_unit_test(test_every_action_has_help),
+        cmocka_unit_test(test_k_only_moves),
+        cmocka_unit_test(test_a_way_out_everywhere),
+        cmocka_unit_test(test_toggles_are_those_of_the_settings),
+        cmocka_unit_test(test_unknown_key_does_nothing),
+        cmocka_unit_test(test_footer),
+        cmocka_unit_test(test_help_lists_every_binding),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -12,19 +12,22 @@
 #include "engine/base/banned.h"
 
 static struct layout_wish wish_of(int width, int height, int ranks) {
-    return (struct layout_wish){width, height, ranks, 7, 3, .focus = PLACE_SETTINGS, .zoom = PLACE_COUNT};
+    return (struct layout_wish){
+        width, height, ranks, 7, 3, .focus = PLACE_SETTINGS, .zoom = PLACE_COUNT};
 }
 
 static void fail_at(const struct layout_wish *wish, const char *what, enum place place) {
-    fail_msg("%dx%d, %d ranks, focus %s, zoom %s, hidden %x, view %d: %s %s", wish->width, wish->height, wish->rank_count,
-             place_name(wish->focus), place_name(wish->zoom), wish->hidden, wish->has_view, place_name(place), what);
+    fail_msg("%dx%d, %d ranks, focus %s, zoom %s, hidden %x, view %d: %s %s", wish->width,
+             wish->height, wish->rank_count, place_name(wish->focus), place_name(wish->zoom),
+             wish->hidden, wish->has_view, place_name(place), what);
 }
 
-/* Every cell of the screen belongs to one place or divider at most; each is inside and not empty. */
+/* Every cell belongs to one place or divider at most; each is inside and not empty. */
 static unsigned char taken[CANVAS_SIDE_MAX][CANVAS_SIDE_MAX];
 
 static void take(const struct layout_wish *wish, struct rect at, enum place place) {
-    if (at.x < 0 || at.y < 0 || at.x + at.width > wish->width || at.y + at.height > wish->height) fail_at(wish, "leaves the screen", place);
+    if (at.x < 0 || at.y < 0 || at.x + at.width > wish->width || at.y + at.height > wish->height)
+        fail_at(wish, "leaves the screen", place);
     if (at.width <= 0 || at.height <= 0) fail_at(wish, "is empty", place);
     for (int y = at.y; y < at.y + at.height; y++)
         for (int x = at.x; x < at.x + at.width; x++)
@@ -37,7 +40,8 @@ static bool is_there(struct rect at) {
 
 /* The same by comparing sides, for the loops over many sizes. */
 static bool do_meet(struct rect a, struct rect b) {
-    return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+    return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height &&
+           b.y < a.y + a.height;
 }
 
 static void check_quickly(const struct layout_wish *wish) {
@@ -50,14 +54,16 @@ static void check_quickly(const struct layout_wish *wish) {
     for (int i = 0; i < count; i++) {
         struct rect at = all[i];
         cells += at.width * at.height;
-        if (at.x < 0 || at.y < 0 || at.width <= 0 || at.height <= 0 || at.x + at.width > wish->width || at.y + at.height > wish->height)
+        if (at.x < 0 || at.y < 0 || at.width <= 0 || at.height <= 0 ||
+            at.x + at.width > wish->width || at.y + at.height > wish->height)
             fail_at(wish, "is empty or leaves the screen", PLACE_COUNT);
         for (int j = 0; j < i; j++)
             if (do_meet(at, all[j])) fail_at(wish, "overlaps", PLACE_COUNT);
     }
     if (cells != wish->width * wish->height) fail_at(wish, "cells are left over", PLACE_COUNT);
     bool is_overview = !wish->has_view && wish->zoom == PLACE_COUNT && wish->height >= 2;
-    if (is_overview && wish->focus < PLACE_COUNT && !is_shown(&layout, wish->focus)) fail_at(wish, "has the focus and is not shown", wish->focus);
+    if (is_overview && wish->focus < PLACE_COUNT && !is_shown(&layout, wish->focus))
+        fail_at(wish, "has the focus and is not shown", wish->focus);
 }
 
 static const int rank_counts[] = {0, 1, 2, 3, 4, 5, 8, 16, 17, 64, 512, 4096};
@@ -74,7 +80,8 @@ static void test_all_sizes(void **state) {
 
 static void test_every_rank_count(void **state) {
     (void)state;
-    static const int sizes[][2] = {{1, 1}, {20, 5}, {40, 12}, {80, 24}, {120, 40}, {200, 60}, {300, 100}};
+    static const int sizes[][2] = {{1, 1},    {20, 5},   {40, 12},  {80, 24},
+                                   {120, 40}, {200, 60}, {300, 100}};
     for (int ranks = 0; ranks <= 4096; ranks++)
         for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
             struct layout_wish wish = wish_of(sizes[i][0], sizes[i][1], ranks);
@@ -82,7 +89,8 @@ static void test_every_rank_count(void **state) {
         }
 }
 
-static const enum place focusable[] = {PLACE_SETTINGS, PLACE_CHART, PLACE_SPEEDUP, PLACE_RANKS, PLACE_FINDINGS, PLACE_OUTPUT};
+static const enum place focusable[] = {PLACE_SETTINGS, PLACE_CHART,    PLACE_SPEEDUP,
+                                       PLACE_RANKS,    PLACE_FINDINGS, PLACE_OUTPUT};
 
 static void test_every_wish(void **state) {
     (void)state;
@@ -92,7 +100,8 @@ static void test_every_wish(void **state) {
         uint32_t a = seed >> 8;
         seed = seed * 1664525 + 1013904223;
         uint32_t b = seed >> 8;
-        struct layout_wish wish = wish_of(1 + (int)(a % 300), 1 + (int)(b % 100), rank_counts[a / 300 % ARRAY_SIZE(rank_counts)]);
+        struct layout_wish wish = wish_of(1 + (int)(a % 300), 1 + (int)(b % 100),
+                                          rank_counts[a / 300 % ARRAY_SIZE(rank_counts)]);
         wish.hidden = (b / 100) & ((1u << PLACE_COUNT) - 1);
         wish.focus = focusable[a / 4000 % ARRAY_SIZE(focusable)];
         wish.setting_count = (int)(b % 41);
@@ -107,7 +116,8 @@ static void test_every_wish(void **state) {
 
 static void test_cell_by_cell(void **state) {
     (void)state;
-    static const int sizes[][2] = {{1, 1}, {2, 3}, {20, 5}, {75, 40}, {76, 24}, {80, 24}, {120, 40}, {149, 50}, {150, 50}, {200, 60}};
+    static const int sizes[][2] = {{1, 1},   {2, 3},    {20, 5},   {75, 40},  {76, 24},
+                                   {80, 24}, {120, 40}, {149, 50}, {150, 50}, {200, 60}};
     for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
         struct layout_wish wish = wish_of(sizes[i][0], sizes[i][1], 2);
         struct layout layout = layout_make(&wish);
@@ -143,7 +153,8 @@ static void test_shapes(void **state) {
         struct layout layout = layout_make(&wish);
         for (int p = 0; p < PLACE_COUNT; p++)
             if (layout.places[p].height != shapes[i].heights[p])
-                fail_msg("shape %zu: %s has %d rows, not %d", i, place_name((enum place)p), layout.places[p].height, shapes[i].heights[p]);
+                fail_msg("shape %zu: %s has %d rows, not %d", i, place_name((enum place)p),
+                         layout.places[p].height, shapes[i].heights[p]);
     }
 }
 
@@ -153,8 +164,9 @@ static void test_ranks_as(void **state) {
         int width, height, ranks;
         enum ranks_as as;
     } rows[] = {
-        {80, 24, 1, RANKS_AS_ROWS}, {200, 60, 1, RANKS_AS_CARDS}, {200, 60, 4, RANKS_AS_CARDS}, {200, 60, 5, RANKS_AS_ROWS},
-        {200, 60, 16, RANKS_AS_ROWS}, {200, 60, 17, RANKS_AS_STRIP}, {20, 5, 4096, RANKS_AS_STRIP}, {200, 60, 0, RANKS_AS_ROWS},
+        {80, 24, 1, RANKS_AS_ROWS},    {200, 60, 1, RANKS_AS_CARDS}, {200, 60, 4, RANKS_AS_CARDS},
+        {200, 60, 5, RANKS_AS_ROWS},   {200, 60, 16, RANKS_AS_ROWS}, {200, 60, 17, RANKS_AS_STRIP},
+        {20, 5, 4096, RANKS_AS_STRIP}, {200, 60, 0, RANKS_AS_ROWS},
     };
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct layout_wish wish = wish_of(rows[i].width, rows[i].height, rows[i].ranks);
@@ -210,11 +222,13 @@ static void test_dialog_fits(void **state) {
     for (int w = 1; w < 100; w++)
         for (int h = 1; h < 40; h++) {
             struct rect at = layout_dialog(w, h, 60, 10);
-            assert_true(at.x >= 0 && at.y >= 0 && at.width > 0 && at.height > 0 && at.x + at.width <= w && at.y + at.height <= h);
+            assert_true(at.x >= 0 && at.y >= 0 && at.width > 0 && at.height > 0 &&
+                        at.x + at.width <= w && at.y + at.height <= h);
         }
 }
 
-/* Generous against a busy machine: the limit is a millisecond each, the mean is some hundred times less. */
+/* Generous against a busy machine: the limit is a millisecond each, the mean is some hundred times
+ * less. */
 static void test_is_quick(void **state) {
     (void)state;
     struct timespec from, to;
@@ -225,16 +239,22 @@ static void test_is_quick(void **state) {
         layout_make(&wish);
     }
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
-    assert_true((double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9 < ROUNDS * 1e-3);
+    assert_true((double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9 <
+                ROUNDS * 1e-3);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_sizes),    cmocka_unit_test(test_every_rank_count),
-        cmocka_unit_test(test_every_wish),   cmocka_unit_test(test_cell_by_cell),
-        cmocka_unit_test(test_shapes),       cmocka_unit_test(test_ranks_as),
-        cmocka_unit_test(test_tab_reaches_every_place), cmocka_unit_test(test_zoom_and_view_have_the_middle),
-        cmocka_unit_test(test_place_under_the_mouse),   cmocka_unit_test(test_dialog_fits),
+        cmocka_unit_test(test_all_sizes),
+        cmocka_unit_test(test_every_rank_count),
+        cmocka_unit_test(test_every_wish),
+        cmocka_unit_test(test_cell_by_cell),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_ranks_as),
+        cmocka_unit_test(test_tab_reaches_every_place),
+        cmocka_unit_test(test_zoom_and_view_have_the_middle),
+        cmocka_unit_test(test_place_under_the_mouse),
+        cmocka_unit_test(test_dialog_fits),
         cmocka_unit_test(test_is_quick),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,9 @@
 #include "engine/base/banned.h"
 
 static const struct piece pieces[] = {
-    {"inductop", 1, 0, false}, {"train.py", 0, 3, false}, {"ranks 2/2", 0, 1, false}, {NULL, 0, 0, false}, {"", 0, 0, false}, {"torch 2.13", 0, 4, false}, {"live", 2, 0, true},
+    {"inductop", 1, 0, false}, {"train.py", 0, 3, false}, {"ranks 2/2", 0, 1, false},
+    {NULL, 0, 0, false},       {"", 0, 0, false},         {"torch 2.13", 0, 4, false},
+    {"live", 2, 0, true},
 };
 
 static const struct {
@@ -42,7 +44,8 @@ static void test_less_important_pieces_leave(void **state) {
         canvas_free(canvas);
         char wanted[80];
         snprintf(wanted, sizeof wanted, "%s\n", rows[i].line);
-        if (strcmp(buf_text(&out), wanted)) fail_msg("width %d: '%s'", rows[i].width, buf_text(&out));
+        if (strcmp(buf_text(&out), wanted))
+            fail_msg("width %d: '%s'", rows[i].width, buf_text(&out));
     }
 }
 

@@ -34,7 +34,8 @@ static double rank_number(const void *rows, size_t row) {
 }
 
 static void show_ms(const void *rows, size_t row, struct table_cell *cell) {
-    snprintf(cell->text, sizeof cell->text, "%s", format_ms(((const struct row *)rows)[row].ms * 1e6).text);
+    snprintf(cell->text, sizeof cell->text, "%s",
+             format_ms(((const struct row *)rows)[row].ms * 1e6).text);
 }
 
 static double ms_number(const void *rows, size_t row) {
@@ -42,7 +43,8 @@ static double ms_number(const void *rows, size_t row) {
 }
 
 static void show_memory(const void *rows, size_t row, struct table_cell *cell) {
-    snprintf(cell->text, sizeof cell->text, "%s", format_bytes(((const struct row *)rows)[row].bytes).text);
+    snprintf(cell->text, sizeof cell->text, "%s",
+             format_bytes(((const struct row *)rows)[row].bytes).text);
 }
 
 static double memory_number(const void *rows, size_t row) {
@@ -134,7 +136,8 @@ static void test_draws_columns(void **state) {
 static void test_narrow_leaves_columns_out(void **state) {
     (void)state;
     canvas_resize(canvas, 21, 4);
-    expect(" Rank     ms  memory\n▸0      31.9  612 MB▐\n 1      32.1  608 MB\n 2         -       -\n");
+    expect(" Rank     ms  memory\n▸0      31.9  612 MB▐\n 1      32.1  608 MB\n 2         -       "
+           "-\n");
     canvas_resize(canvas, 5, 3);
     expect(" Rank\n▸0  ▐\n 1\n");
     for (int width = 1; width < 50; width++)
@@ -173,12 +176,34 @@ static void test_sort_walks_over_columns(void **state) {
 static const struct {
     const char *text, *order;
 } filters[] = {
-    {"", "01234"},          {"train", "013"},         {"TRAIN", "013"},       {"!train", "24"},         {"ms > 40", "3"},
-    {"ms>32", "13"},        {"ms >= 55", "3"},        {"ms<32", "04"},        {"ms<=31.9 state=training", "0"}, {"memory > 605M", "013"},
-    {"memory > 605 MB", "013"}, {"memory<605MB", "4"}, {"rank<2 | lost", "012"}, {"rank < 2 or state = lost", "012"},
-    {"rank<2 and ms>32", "1"}, {"state != training", "24"}, {"state~pil", "4"}, {"!state~pil", "0123"}, {"ms != 55", "0124"},
-    {"\"training\"", "013"}, {"\"a | b\"", ""},       {"rank=3", "3"},        {"!!lost", "2"},          {"|", "01234"},
-    {"ms > 0.03s", "0134"}, {"ms > 0.05s", "3"},      {"and", "01234"},       {"state = \"lost\"", "2"},
+    {"", "01234"},
+    {"train", "013"},
+    {"TRAIN", "013"},
+    {"!train", "24"},
+    {"ms > 40", "3"},
+    {"ms>32", "13"},
+    {"ms >= 55", "3"},
+    {"ms<32", "04"},
+    {"ms<=31.9 state=training", "0"},
+    {"memory > 605M", "013"},
+    {"memory > 605 MB", "013"},
+    {"memory<605MB", "4"},
+    {"rank<2 | lost", "012"},
+    {"rank < 2 or state = lost", "012"},
+    {"rank<2 and ms>32", "1"},
+    {"state != training", "24"},
+    {"state~pil", "4"},
+    {"!state~pil", "0123"},
+    {"ms != 55", "0124"},
+    {"\"training\"", "013"},
+    {"\"a | b\"", ""},
+    {"rank=3", "3"},
+    {"!!lost", "2"},
+    {"|", "01234"},
+    {"ms > 0.03s", "0134"},
+    {"ms > 0.05s", "3"},
+    {"and", "01234"},
+    {"state = \"lost\"", "2"},
 };
 
 static void test_filters(void **state) {
@@ -194,7 +219,8 @@ static const struct {
     const char *text, *message, *hint;
 } wrong[] = {
     {"rnk > 3", "filter: there is no column 'rnk'", "Did you mean 'rank'?"},
-    {"banana=3", "filter: there is no column 'banana'", "To look for such a text, put it in double quotes."},
+    {"banana=3", "filter: there is no column 'banana'",
+     "To look for such a text, put it in double quotes."},
     {"ms > fast", "filter: 'fast' is no figure to compare 'ms' with", ""},
     {"ms >", "filter: nothing to compare 'ms' with", ""},
     {"> 3", "filter: a name is missing before '> 3'", ""},
@@ -280,13 +306,16 @@ static void test_moves_and_scrolls(void **state) {
     for (int i = 0; i < 4096; i++) many[i] = (struct row){i, 30 + i % 7, i * MB, "training"};
     update(many, 4096);
     canvas_resize(canvas, 24, 4);
-    expect(" Rank     ms  memory\n▸0      30.0     0 B   ▐\n 1      31.0  1.0 MB\n 2      32.0  2.0 MB\n");
+    expect(" Rank     ms  memory\n▸0      30.0     0 B   ▐\n 1      31.0  1.0 MB\n 2      32.0  "
+           "2.0 MB\n");
     table_move(table, TABLE_PAGE_DOWN);
     table_move(table, TABLE_PAGE_DOWN);
-    expect(" Rank     ms  memory\n 2      32.0  2.0 MB   ▐\n 3      33.0  3.0 MB\n▸4      34.0  4.0 MB\n");
+    expect(" Rank     ms  memory\n 2      32.0  2.0 MB   ▐\n 3      33.0  3.0 MB\n▸4      34.0  "
+           "4.0 MB\n");
     table_move(table, TABLE_END);
     table_move(table, TABLE_DOWN);
-    expect(" Rank     ms  memory\n 4093   35.0  4.0 GB\n 4094   36.0  4.0 GB\n▸4095   30.0  4.0 GB   ▐\n");
+    expect(" Rank     ms  memory\n 4093   35.0  4.0 GB\n 4094   36.0  4.0 GB\n▸4095   30.0  4.0 GB "
+           "  ▐\n");
     table_move(table, TABLE_PAGE_UP);
     table_move(table, TABLE_HOME);
     table_move(table, TABLE_UP);
@@ -317,7 +346,8 @@ static void test_tags(void **state) {
     table_tag(table);
     assert_false(is_tagged(table, 100));
     canvas_resize(canvas, 24, 4);
-    expect(" Rank     ms  memory\n 0      31.9  612 MB   ▐\n*1      32.1  608 MB\n 2         -       -\n");
+    expect(" Rank     ms  memory\n 0      31.9  612 MB   ▐\n*1      32.1  608 MB\n 2         -     "
+           "  -\n");
     table_untag(table);
     assert_int_equal(table_tag_count(table), 0);
 }
@@ -348,7 +378,8 @@ static void test_text_runs_on(void **state) {
     table = table_new(two, ARRAY_SIZE(two));
     update(rows, 3);
     canvas_resize(canvas, 25, 4);
-    expect(" Rank  memory state\n▸0     612 MB training\n 1     608 MB training\n 2    n/a: the rank is l…\n");
+    expect(" Rank  memory state\n▸0     612 MB training\n 1     608 MB training\n 2    n/a: the "
+           "rank is l…\n");
 }
 
 static void test_empty_says_so(void **state) {
@@ -381,7 +412,8 @@ static void test_many_rows_are_quick(void **state) {
     (void)state;
     static struct row many[100000];
     struct timespec from, to;
-    for (int i = 0; i < 100000; i++) many[i] = (struct row){i, (i * 7919) % 1000, i * MB, "training"};
+    for (int i = 0; i < 100000; i++)
+        many[i] = (struct row){i, (i * 7919) % 1000, i * MB, "training"};
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
     table_sort(table, 1, true);
     update(many, 100000);
@@ -393,11 +425,24 @@ static void test_many_rows_are_quick(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_draws_columns), TEST(test_narrow_leaves_columns_out), TEST(test_sorts_missing_last), TEST(test_sort_walks_over_columns),
-        TEST(test_filters), TEST(test_wrong_filter_says_why_and_changes_nothing), TEST(test_any_filter_text_ends),
-        TEST(test_cursor_goes_with_its_row), TEST(test_cursor_at_the_top_stays_there), TEST(test_tail_stays_at_the_end),
-        TEST(test_moves_and_scrolls), TEST(test_only_rows_in_sight_become_text), TEST(test_tags), TEST(test_click),
-        TEST(test_text_runs_on), TEST(test_empty_says_so), TEST(test_sort_sign_and_ascii), TEST(test_many_rows_are_quick),
+        TEST(test_draws_columns),
+        TEST(test_narrow_leaves_columns_out),
+        TEST(test_sorts_missing_last),
+        TEST(test_sort_walks_over_columns),
+        TEST(test_filters),
+        TEST(test_wrong_filter_says_why_and_changes_nothing),
+        TEST(test_any_filter_text_ends),
+        TEST(test_cursor_goes_with_its_row),
+        TEST(test_cursor_at_the_top_stays_there),
+        TEST(test_tail_stays_at_the_end),
+        TEST(test_moves_and_scrolls),
+        TEST(test_only_rows_in_sight_become_text),
+        TEST(test_tags),
+        TEST(test_click),
+        TEST(test_text_runs_on),
+        TEST(test_empty_says_so),
+        TEST(test_sort_sign_and_ascii),
+        TEST(test_many_rows_are_quick),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,20 +74,28 @@ static const struct {
     {"\x1b[?1000h\x1b[?2004hdone\x1b(B", "done"},
     {"\x1b[1;2;3;4;5;6;7;8;9;10;11;12;13;14;15;16;17;18mdone", "done"},
     {"\x1b[99999999999Cx", NULL}, /* only has to end */
-    {"a\x18" "b\x1b[3\x18" "c", "abc"},
+    {"a\x18"
+     "b\x1b[3\x18"
+     "c",
+     "abc"},
     {"bell\a\x0e\x0f\x7f.", "bell."},
     {"日本語\b\bx", "日本x "},
     {"日本語\rx", "x 本語"},
     {"e\u0301a\u0301", "e\u0301a\u0301"},
     {"\u0301start", "start"},
     {"\xff\xfe|\xe2\x82|", "\uFFFD\uFFFD|\uFFFD\uFFFD|"},
-    {"\xc2\x9b" "31mC1 as a character", "31mC1 as a character"},
+    {"\xc2\x9b"
+     "31mC1 as a character",
+     "31mC1 as a character"},
     {"abcdef\x1b[3D\x1b[2P", "abcf"},
     {"abcdef\x1b[3D\x1b[2@", "abc  def"},
     {"abcdef\x1b[3D\x1b[2X", "abc  f"},
     {"abcdef\x1b[1K", "      "},
     {"a\x1b[5Gb\x1b[1;2Hc", "ac  b"},
-    {"x\x1b" "7yz\x1b" "8!", "x!z"},
+    {"x\x1b"
+     "7yz\x1b"
+     "8!",
+     "x!z"},
     {"one\ntwo\n\x1b[2Jthree", "one|two|three"}, /* clearing loses nothing */
     {"one\ntwo\n\x1b[H\x1b[2Jthree", "one|two|three"},
     {"0: 10%\n1: 20%\x1b[A\r0: 99%\n\r1: 98%\n", "0: 99%|1: 98%"}, /* two bars */
@@ -122,9 +130,16 @@ static void test_colours_are_kept(void **state) {
         const char *bytes;
         struct job_colours colours;
     } looks[] = {
-        {"\x1b[31mx", {1, -1, 0}},          {"\x1b[1;92;44mx", {10, 4, LOOK_BOLD}}, {"\x1b[38;5;9mx", {9, -1, 0}}, {"\x1b[38;5;196mx", {1, -1, 0}},
-        {"\x1b[107mx", {-1, 15, 0}},        {"\x1b[4;7mx", {-1, -1, LOOK_UNDERLINE | LOOK_REVERSE}}, {"\x1b[38;2;0;0;0mx", {0, -1, 0}},
-        {"\x1b[38:2::255:255:255mx", {15, -1, 0}}, {"\x1b[1m\x1b[22;3mx", {-1, -1, LOOK_ITALIC}}, {"\x1b[31;39;42;49;4mx", {-1, -1, LOOK_UNDERLINE}},
+        {"\x1b[31mx", {1, -1, 0}},
+        {"\x1b[1;92;44mx", {10, 4, LOOK_BOLD}},
+        {"\x1b[38;5;9mx", {9, -1, 0}},
+        {"\x1b[38;5;196mx", {1, -1, 0}},
+        {"\x1b[107mx", {-1, 15, 0}},
+        {"\x1b[4;7mx", {-1, -1, LOOK_UNDERLINE | LOOK_REVERSE}},
+        {"\x1b[38;2;0;0;0mx", {0, -1, 0}},
+        {"\x1b[38:2::255:255:255mx", {15, -1, 0}},
+        {"\x1b[1m\x1b[22;3mx", {-1, -1, LOOK_ITALIC}},
+        {"\x1b[31;39;42;49;4mx", {-1, -1, LOOK_UNDERLINE}},
     };
     for (size_t i = 0; i < ARRAY_SIZE(looks); i++) {
         text_free(text);
@@ -132,9 +147,11 @@ static void test_colours_are_kept(void **state) {
         feed(looks[i].bytes);
         text_draw(text, 0, 0, canvas_area(canvas));
         struct job_colours colours = style_to_job(canvas_row(canvas, 0)[0].style);
-        if (colours.foreground != looks[i].colours.foreground || colours.background != looks[i].colours.background ||
+        if (colours.foreground != looks[i].colours.foreground ||
+            colours.background != looks[i].colours.background ||
             colours.attributes != looks[i].colours.attributes)
-            fail_msg("row %zu: %d on %d, %x", i, colours.foreground, colours.background, colours.attributes);
+            fail_msg("row %zu: %d on %d, %x", i, colours.foreground, colours.background,
+                     colours.attributes);
     }
     feed("\x1b[0my");
     text_draw(text, 0, 0, canvas_area(canvas));
@@ -207,7 +224,8 @@ static void test_full_screen_beside_the_lines(void **state) {
     feed("\x1b[2;4r\x1b[4;1Hin\n");
     expect_screen("top\n                 wra\ninover\n\nbottom\n");
     feed("\x1b[2;1H\x1b[Lnew\x1b[1;1H\x1b[2M");
-    expect_screen("top\nnew\n                 wra\ninover\nbottom\n"); /* above the region nothing moves */
+    expect_screen(
+        "top\nnew\n                 wra\ninover\nbottom\n"); /* above the region nothing moves */
     feed("\x1b[r\x1b[H\x1b[2J\x1b[31mless\x1b[5;1H\x1bM\x1b[1;1H\x1bMfirst");
     expect_screen("first\nless\n\n\n\n");
     text_resize(text, 10, 3);
@@ -246,13 +264,16 @@ static void test_resize_keeps_lines(void **state) {
 
 static void test_nothing_unsafe_comes_out(void **state) {
     (void)state;
-    static const char *const bits[] = {"\x1b[", "\x1b]", "\x1bP", "?1049h", "?1049l", ";", "9999", "H", "J", "K", "m", "r", "L", "M", "@", "P",
-                                       "X", "S", "T", "A", "B", "\r", "\n", "\b", "\t", "\a", "日本", "e\u0301", "\xff", "\xe2", "x", "abc"};
+    static const char *const bits[] = {
+        "\x1b[", "\x1b]", "\x1bP", "?1049h", "?1049l", ";",       "9999", "H",    "J", "K",  "m",
+        "r",     "L",     "M",     "@",      "P",      "X",       "S",    "T",    "A", "B",  "\r",
+        "\n",    "\b",    "\t",    "\a",     "日本",   "e\u0301", "\xff", "\xe2", "x", "abc"};
     uint32_t seed = 21;
     for (int i = 0; i < 200000; i++) {
         seed = seed * 1664525 + 1013904223;
         feed(bits[seed >> 27]);
-        if ((seed >> 8 & 1023) == 0) text_resize(text, (int)(seed >> 18 & 63), (int)(seed >> 22 & 15));
+        if ((seed >> 8 & 1023) == 0)
+            text_resize(text, (int)(seed >> 18 & 63), (int)(seed >> 22 & 15));
         if ((seed >> 8 & 255) != 1) continue;
         canvas_resize(canvas, 1 + (int)(seed >> 16 & 31), 1 + (int)(seed >> 21 & 7));
         text_draw_screen(text, canvas_area(canvas), true);
@@ -268,9 +289,17 @@ static void test_nothing_unsafe_comes_out(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_bytes_to_lines), TEST(test_pieces_make_no_difference), TEST(test_colours_are_kept), TEST(test_packed_lines_look_the_same),
-        TEST(test_megabyte_line_is_cut), TEST(test_old_lines_go), TEST(test_many_bytes_go), TEST(test_full_screen_beside_the_lines),
-        TEST(test_screen_shows_cursor), TEST(test_resize_keeps_lines), TEST(test_nothing_unsafe_comes_out),
+        TEST(test_bytes_to_lines),
+        TEST(test_pieces_make_no_difference),
+        TEST(test_colours_are_kept),
+        TEST(test_packed_lines_look_the_same),
+        TEST(test_megabyte_line_is_cut),
+        TEST(test_old_lines_go),
+        TEST(test_many_bytes_go),
+        TEST(test_full_screen_beside_the_lines),
+        TEST(test_screen_shows_cursor),
+        TEST(test_resize_keeps_lines),
+        TEST(test_nothing_unsafe_comes_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,9 +26,11 @@ static const struct {
     const char *text;
     size_t used;
 } broken[] = {
-    {"\x80", 1},       {"\xC0\x80", 1},         {"\xC1\xBF", 1},     {"\xE0\x80\x80", 1},     {"\xED\xA0\x80", 1},     {"\xF4\x90\x80\x80", 1},
-    {"\xF5\x80", 1},   {"\xFF", 1},             {"\xE2\x82", 1},     {"\xE2", 1},             {"\xC3", 1},             {"\xF0\x9F\x98", 1},
-    {"\xC3\x28", 1},   {"\xE2\x28\xA1", 1},     {"\xF8\x88\x80", 1},
+    {"\x80", 1},         {"\xC0\x80", 1},     {"\xC1\xBF", 1},
+    {"\xE0\x80\x80", 1}, {"\xED\xA0\x80", 1}, {"\xF4\x90\x80\x80", 1},
+    {"\xF5\x80", 1},     {"\xFF", 1},         {"\xE2\x82", 1},
+    {"\xE2", 1},         {"\xC3", 1},         {"\xF0\x9F\x98", 1},
+    {"\xC3\x28", 1},     {"\xE2\x28\xA1", 1}, {"\xF8\x88\x80", 1},
 };
 
 static void test_broken_bytes_count_one_each(void **state) {
@@ -53,7 +55,7 @@ static const struct {
     {"한국", 4},
     {"\u1112\u1161\u11ab", 2}, /* decomposed jamo */
     {"🚀", 2},
-    {"👩\u200d💻", 4},   /* without the joiner they are two */
+    {"👩\u200d💻", 4},    /* without the joiner they are two */
     {"👍\U0001F3FD", 2}, /* without the skin tone */
     {"❤\uFE0F", 1},
     {"🇩🇪", 2}, /* DE */
@@ -71,7 +73,8 @@ static void test_columns(void **state) {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(widths); i++)
         if (utf8_columns(widths[i].text) != widths[i].columns)
-            fail_msg("row %zu takes %d columns, not %d", i, utf8_columns(widths[i].text), widths[i].columns);
+            fail_msg("row %zu takes %d columns, not %d", i, utf8_columns(widths[i].text),
+                     widths[i].columns);
 }
 
 static void test_glyph_keeps_few_marks(void **state) {
@@ -103,7 +106,8 @@ static void test_any_bytes_are_used_up(void **state) {
     uint32_t seed = 7;
     for (int round = 0; round < 20000; round++) {
         char text[16];
-        for (size_t i = 0; i < sizeof text; i++) text[i] = (char)((seed = seed * 1664525 + 1013904223) >> 24);
+        for (size_t i = 0; i < sizeof text; i++)
+            text[i] = (char)((seed = seed * 1664525 + 1013904223) >> 24);
         for (size_t done = 0; done < sizeof text;) {
             struct glyph glyph;
             size_t used = utf8_glyph(text + done, sizeof text - done, &glyph);
@@ -133,9 +137,12 @@ static void test_ascii_is_printable(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_character_comes_back), cmocka_unit_test(test_broken_bytes_count_one_each),
-        cmocka_unit_test(test_columns),                    cmocka_unit_test(test_glyph_keeps_few_marks),
-        cmocka_unit_test(test_no_glyph_holds_controls),    cmocka_unit_test(test_any_bytes_are_used_up),
+        cmocka_unit_test(test_every_character_comes_back),
+        cmocka_unit_test(test_broken_bytes_count_one_each),
+        cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_glyph_keeps_few_marks),
+        cmocka_unit_test(test_no_glyph_holds_controls),
+        cmocka_unit_test(test_any_bytes_are_used_up),
         cmocka_unit_test(test_ascii_is_printable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
