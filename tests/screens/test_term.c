@@ -26,7 +26,7 @@
 #include "engine/base/banned.h"
 
 /* Curses keeps a little for ever when a terminal would not do. */
-const char *__lsan_default_suppressions(void);
+ATTR_EXPORT const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void) {
     return "leak:new_prescr\n";
 }
