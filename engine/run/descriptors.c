@@ -8,7 +8,8 @@
 
 #include "engine/base/banned.h"
 
-/* Where close_range() is missing (before Linux 5.9) and no limit helps: more than any shell gives. */
+/* Where close_range() is missing (before Linux 5.9) and no limit helps: more than any shell gives.
+ */
 enum { CLOSE_ONE_BY_ONE = 65536 };
 
 void descriptors_fill_standard(void) {
@@ -19,8 +20,10 @@ void descriptors_fill_standard(void) {
 void descriptors_to_null(int first, int last) {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int fd = first; fd <= last; fd++) {
-        if (null < 0) close(fd);
-        else if (fd != null) dup3(null, fd, O_CLOEXEC);
+        if (null < 0)
+            close(fd);
+        else if (fd != null)
+            dup3(null, fd, O_CLOEXEC);
     }
     if (null < first || null > last) close(null);
 }

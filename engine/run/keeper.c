@@ -24,11 +24,12 @@
 #include "engine/base/banned.h"
 
 enum {
-    SENDER_MS = 20,        /* until a sender to many has reached everybody */
-    TICK_MS = 20,          /* between looks at an engine that writes its last lines */
-    LAST_LINES_MS = 5000,  /* for the engine, after the job's end, while stderr can be written to */
-    UNREAD_MS = 30000,     /* the same while it cannot, when nobody sits at the terminal who could interrupt */
-    REAP_MS = 200,         /* for the kernel to end what was killed */
+    SENDER_MS = 20,       /* until a sender to many has reached everybody */
+    TICK_MS = 20,         /* between looks at an engine that writes its last lines */
+    LAST_LINES_MS = 5000, /* for the engine, after the job's end, while stderr can be written to */
+    UNREAD_MS =
+        30000, /* the same while it cannot, when nobody sits at the terminal who could interrupt */
+    REAP_MS = 200, /* for the kernel to end what was killed */
     EXIT_ROOM = 32,
 };
 
@@ -36,7 +37,7 @@ enum go { GO = 'g', GO_BARE = 'b' };
 
 struct front {
     const struct keeper_job *job;
-    sigset_t mask, ignored; /* as the shell gave them */
+    sigset_t mask, ignored;     /* as the shell gave them */
     pid_t pid, job_pid, engine; /* engine 0: none, or it has ended */
     int job_fd;                 /* pidfd, or -1 */
     int go[2];                  /* releases the held job */
@@ -58,8 +59,8 @@ static bool is_stop(int signal) {
     return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 }
 
-/* Blocked and not ignored: with SIGCHLD ignored waitpid() would fail, and a blocked signal is queued for us whatever the job's
- * user asked for. */
+/* Blocked and not ignored: with SIGCHLD ignored waitpid() would fail, and a blocked signal is
+ * queued for us whatever the job's user asked for. */
 static void take_signals(struct front *front) {
     sigset_t all;
     sigfillset(&all);
@@ -94,7 +95,8 @@ static bool take_pending(int number) {
     return sigtimedwait(&one, NULL, &(struct timespec){0, 0}) == number;
 }
 
-/* By the signal that stopped the job, so that the shell sees the same. Returns when somebody continued us. */
+/* By the signal that stopped the job, so that the shell sees the same. Returns when somebody
+ * continued us. */
 static void stop_self(const struct front *front, int number) {
     kill(front->pid, number);
     unblock_for_a_moment(number);
@@ -102,13 +104,15 @@ static void stop_self(const struct front *front, int number) {
 
 /* ---- becoming the job ---- */
 
-/* Our variables may be what makes the environment too long: then the job goes without them. Returns errno. */
+/* Our variables may be what makes the environment too long: then the job goes without them. Returns
+ * errno. */
 static int exec_job(const struct front *front, char *const *envp, int report) {
     char *const *argv = front->job->argv;
     execvpe(argv[0], argv, envp);
     if (errno == E2BIG && envp != environ) {
         int note = -E2BIG;
-        if (write(report, &note, sizeof note) < 0) {} /* the front is gone: nobody to tell */
+        if (write(report, &note, sizeof note) < 0) {
+        } /* the front is gone: nobody to tell */
         execvpe(argv[0], argv, environ);
     }
     return errno;
@@ -120,10 +124,13 @@ static int exec_exit_code(int number) {
 
 static void say_exec_error(const struct front *front, int number) {
     const char *name = front->job->argv[0];
-    if (number != ENOENT) keeper_say("could not run '%s': %s", name, strerror(number));
+    if (number != ENOENT)
+        keeper_say("could not run '%s': %s", name, strerror(number));
     else if (strchr(name, '/') && !access(name, F_OK))
-        keeper_say("could not run '%s': the interpreter named in its first line was not found", name);
-    else keeper_say("command '%s' not found", name);
+        keeper_say("could not run '%s': the interpreter named in its first line was not found",
+                   name);
+    else
+        keeper_say("command '%s' not found", name);
 }
 
 static _Noreturn void run_bare(const struct front *front) {
@@ -140,7 +147,8 @@ static _Noreturn void hold_then_run(const struct front *front) {
     if (read(front->go[0], &go, 1) != 1) _exit(KEEPER_FAULT); /* the front is gone */
     give_signals_back(front);
     int number = exec_job(front, go == GO ? front->job->envp : environ, front->report[1]);
-    if (write(front->report[1], &number, sizeof number) < 0) {}
+    if (write(front->report[1], &number, sizeof number) < 0) {
+    }
     _exit(exec_exit_code(number));
 }
 
@@ -195,13 +203,15 @@ static void close_inherited(const struct front *front) {
     int keep[ARRAY_SIZE(own) + KEEPER_KEEP];
     assert(job->keep_count <= KEEPER_KEEP);
     memcpy(keep, own, sizeof own);
-    if (job->keep_count) memcpy(keep + ARRAY_SIZE(own), job->keep_fds, job->keep_count * sizeof *keep);
+    if (job->keep_count)
+        memcpy(keep + ARRAY_SIZE(own), job->keep_fds, job->keep_count * sizeof *keep);
     descriptors_to_null(0, 1);
     descriptors_close_others(3, keep, ARRAY_SIZE(own) + job->keep_count);
 }
 
-/* What came before the job existed it has not got. What came to the group since is still pending there, and joins. The witness is
- * asked so that it forgets: its next answer must be about the next signal. */
+/* What came before the job existed it has not got. What came to the group since is still pending
+ * there, and joins. The witness is asked so that it forgets: its next answer must be about the next
+ * signal. */
 static void pass_on_pending(struct front *front) {
     struct signalfd_siginfo got;
     while (read(front->signals, &got, sizeof got) == sizeof got) {
@@ -218,7 +228,8 @@ static int start_job(struct front *front) {
     if (front->job_pid == 0) hold_then_run(front);
     front->job_fd = (int)syscall(SYS_pidfd_open, front->job_pid, 0);
     if (witness_start(&front->witness, front->job_pid, front->job_fd))
-        keeper_say("could not start the witness: %s: signals may reach the job twice", strerror(errno));
+        keeper_say("could not start the witness: %s: signals may reach the job twice",
+                   strerror(errno));
     if (front->job->start_engine)
         front->engine = front->job->start_engine(front->job->ctx, front->job_pid);
     enum go go = front->engine < 0 ? GO_BARE : GO;
@@ -227,7 +238,8 @@ static int start_job(struct front *front) {
     close(front->report[1]);
     close_inherited(front);
     pass_on_pending(front);
-    if (write(front->go[1], &(char){(char)go}, 1) < 0) {} /* it was killed: the loop sees that */
+    if (write(front->go[1], &(char){(char)go}, 1) < 0) {
+    } /* it was killed: the loop sees that */
     close(front->go[1]);
     return 0;
 }
@@ -236,20 +248,24 @@ static int start_job(struct front *front) {
 
 static void say_engine_ended(int status) {
     bool by_signal = WIFSIGNALED(status);
-    keeper_say("the engine ended (%s %d): the job goes on, its figures end here", by_signal ? "signal" : "exit",
-        by_signal ? WTERMSIG(status) : WEXITSTATUS(status));
+    keeper_say("the engine ended (%s %d): the job goes on, its figures end here",
+               by_signal ? "signal" : "exit", by_signal ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-/* Everything that ended, strangers included: as PID 1 of a container they are ours. Returns the signal that stopped the job, 0. */
+/* Everything that ended, strangers included: as PID 1 of a container they are ours. Returns the
+ * signal that stopped the job, 0. */
 static int reap(struct front *front) {
     int stopped = 0, status, engine_status = 0;
     bool witness_is_gone = false, engine_is_gone = false;
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
         if (pid == front->job_pid && WIFSTOPPED(status)) stopped = WSTOPSIG(status);
         if (WIFSTOPPED(status)) continue;
-        if (pid == front->job_pid) front->over = true, front->status = status;
-        else if (pid == front->engine) engine_is_gone = true, engine_status = status;
-        else if (pid == front->witness.pid) witness_is_gone = true;
+        if (pid == front->job_pid)
+            front->over = true, front->status = status;
+        else if (pid == front->engine)
+            engine_is_gone = true, engine_status = status;
+        else if (pid == front->witness.pid)
+            witness_is_gone = true;
     }
     if (engine_is_gone) front->engine = 0;
     if (witness_is_gone) witness_ended(&front->witness);
@@ -267,12 +283,15 @@ static void stop_with_job(struct front *front, int number) {
 
 static void send_to_job(const struct front *front, const struct signalfd_siginfo *got) {
     union sigval value = {.sival_ptr = (void *)(uintptr_t)got->ssi_ptr};
-    if (got->ssi_code == SI_QUEUE) sigqueue(front->job_pid, (int)got->ssi_signo, value);
-    else kill(front->job_pid, (int)got->ssi_signo);
+    if (got->ssi_code == SI_QUEUE)
+        sigqueue(front->job_pid, (int)got->ssi_signo, value);
+    else
+        kill(front->job_pid, (int)got->ssi_signo);
 }
 
-/* Was it sent to the group, or to all of us one by one? A sender to many needs a moment to reach the witness. If the first was for
- * us alone and the group's came right behind it, as from timeout(1), the job has it once, and that is what it would have. */
+/* Was it sent to the group, or to all of us one by one? A sender to many needs a moment to reach
+ * the witness. If the first was for us alone and the group's came right behind it, as from
+ * timeout(1), the job has it once, and that is what it would have. */
 static bool has_job_got_it(struct front *front, int number) {
     static const int waits_ms[] = {0, 1, 2, 4, 13};
     for (size_t i = 0; i < ARRAY_SIZE(waits_ms); i++) {
@@ -294,12 +313,23 @@ static bool is_taken_back(int number) {
                                  sigismember(&pending, SIGTTOU));
 }
 
+/* The kernel sends these to a group only. The witness could miss one: two of a kind that come close
+ * together are one to it. */
+static bool is_from_terminal(const struct signalfd_siginfo *got) {
+    int number = (int)got->ssi_signo;
+    return got->ssi_code == SI_KERNEL &&
+           (number == SIGINT || number == SIGQUIT || number == SIGWINCH || is_stop(number));
+}
+
 static void forward(struct front *front, const struct signalfd_siginfo *got) {
     int number = (int)got->ssi_signo;
     pid_t sender = (pid_t)got->ssi_pid;
     if (sender == front->pid) return;
-    if (front->witness.pid && sender == front->witness.pid) witness_ask(&front->witness, number);
-    else if (!has_job_got_it(front, number) && !is_taken_back(number)) send_to_job(front, got);
+    bool is_witness = front->witness.pid && sender == front->witness.pid;
+    if (is_witness || is_from_terminal(got))
+        witness_ask(&front->witness, number);
+    else if (!has_job_got_it(front, number) && !is_taken_back(number))
+        send_to_job(front, got);
 }
 
 static void read_report(struct front *front, struct pollfd *polled) {
@@ -347,7 +377,8 @@ static bool is_wait_interrupted(const struct front *front) {
     bool yes = false;
     while (read(front->signals, &got, sizeof got) == sizeof got) {
         int number = (int)got.ssi_signo;
-        if (is_stop(number)) stop_self(front, number);
+        if (is_stop(number))
+            stop_self(front, number);
         else if (number != SIGCHLD && number != SIGCONT && number != SIGWINCH && number != SIGURG)
             yes = true;
     }
@@ -371,8 +402,9 @@ static int64_t now_ms(void) {
     return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
 }
 
-/* The engine sees the job's end by itself, writes its last lines and ends. Signals of the first moment were sent to the job as
- * well, and time in which we were stopped ourselves does not count. */
+/* The engine sees the job's end by itself, writes its last lines and ends. Signals of the first
+ * moment were sent to the job as well, and time in which we were stopped ourselves does not count.
+ */
 static void wait_for_engine(struct front *front) {
     int64_t begun = now_ms(), last = begun, left = LAST_LINES_MS, left_unread = UNREAD_MS;
     while (!is_engine_gone(front) && left > 0 && left_unread > 0) {
@@ -382,8 +414,10 @@ static void wait_for_engine(struct front *front) {
         last = now;
         if (interrupted && now - begun > SENDER_MS) break;
         if (process_is_stopped(front->engine)) break;
-        if (is_stderr_writable()) left -= spent;
-        else if (!is_somebody_at_terminal()) left_unread -= spent;
+        if (is_stderr_writable())
+            left -= spent;
+        else if (!is_somebody_at_terminal())
+            left_unread -= spent;
     }
     if (front->engine) end_engine(front);
 }
@@ -401,7 +435,8 @@ static _Noreturn void end_as_job(const struct front *front) {
 }
 
 _Noreturn void keeper_run_headless(const struct keeper_job *job) {
-    struct front front = {.job = job, .job_fd = -1, .signals = -1, .exit_fd = -1, .witness = WITNESS_INIT};
+    struct front front = {
+        .job = job, .job_fd = -1, .signals = -1, .exit_fd = -1, .witness = WITNESS_INIT};
     keeper_begin();
     take_signals(&front);
     if (job->session_fd < 0) run_bare(&front);

@@ -29,8 +29,8 @@ static void default_signals(void) {
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static _Noreturn void become_engine(const struct launch_engine *what, const int *keep, size_t keep_count,
-                                    int report) {
+static _Noreturn void become_engine(const struct launch_engine *what, const int *keep,
+                                    size_t keep_count, int report) {
     setsid();
     descriptors_to_null(0, what->keep_stdout ? 0 : 1);
     descriptors_close_others(3, keep, keep_count);
@@ -39,7 +39,8 @@ static _Noreturn void become_engine(const struct launch_engine *what, const int 
     default_signals();
     execv("/proc/self/exe", what->argv);
     int number = errno;
-    if (write(report, &number, sizeof number) < 0) {} /* the front is gone: nobody to tell */
+    if (write(report, &number, sizeof number) < 0) {
+    } /* the front is gone: nobody to tell */
     _exit(127);
 }
 
@@ -91,9 +92,9 @@ static char *python_path(const char *support_dir) {
     const char *old = getenv("PYTHONPATH");
     size_t size = strlen(site);
     bool is_there = old && has_prefix(old, site) && (old[size] == ':' || !old[size]);
-    char *text = is_there         ? mem_printf("PYTHONPATH=%s", old)
-                 : old && *old    ? mem_printf("PYTHONPATH=%s:%s", site, old)
-                                  : mem_printf("PYTHONPATH=%s", site);
+    char *text = is_there      ? mem_printf("PYTHONPATH=%s", old)
+                 : old && *old ? mem_printf("PYTHONPATH=%s:%s", site, old)
+                               : mem_printf("PYTHONPATH=%s", site);
     free(site);
     return text;
 }
@@ -138,7 +139,9 @@ int launch_support_dir(char **ret, struct err *err) {
         CLEANUP(cleanup_free) char *real = realpath(near, NULL);
         if (!real) continue;
         if (strchr(real, ':'))
-            return err_set(err, ERR_INVALID, "folder '%s' cannot stand on PYTHONPATH: it has a colon in its name", real);
+            return err_set(err, ERR_INVALID,
+                           "folder '%s' cannot stand on PYTHONPATH: it has a colon in its name",
+                           real);
         *ret = TAKE(real);
         return 0;
     }

@@ -23,8 +23,8 @@ static int64_t now_ms(void) {
     return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
 }
 
-/* A pipe or terminal opened anew has flags of its own, so that it can be non-blocking without the job noticing. 2 itself when
- * that cannot be done or is not needed. */
+/* A pipe or terminal opened anew has flags of its own, so that it can be non-blocking without the
+ * job noticing. 2 itself when that cannot be done or is not needed. */
 static int open_stderr(mode_t mode) {
     if (!S_ISFIFO(mode) && !S_ISCHR(mode)) return STDERR_FILENO;
     int fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -36,8 +36,8 @@ static void write_patiently(int fd, bool is_socket, const char *bytes, size_t si
         int64_t left = end - now_ms();
         struct pollfd polled = {fd, POLLOUT, 0};
         if (left < 0 || poll(&polled, 1, (int)left) <= 0) return;
-        ssize_t done = is_socket ? send(fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL)
-                                 : write(fd, bytes, size);
+        ssize_t done =
+            is_socket ? send(fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL) : write(fd, bytes, size);
         if (done < 0 && errno != EAGAIN && errno != EINTR) return;
         if (done > 0) bytes += done, size -= (size_t)done;
     }

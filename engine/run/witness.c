@@ -79,11 +79,13 @@ static void answer_questions(const struct post *post) {
 }
 
 static _Noreturn void bear_witness(const struct post *post) {
-    prctl(PR_SET_PDEATHSIG, SIGCONT); /* a stopped witness, too, has to see that the front is gone */
+    prctl(PR_SET_PDEATHSIG,
+          SIGCONT); /* a stopped witness, too, has to see that the front is gone */
     if (getppid() != post->front) _exit(0);
     prctl(PR_SET_NAME, "inductop-wit");
     descriptors_close_others(0, (int[]){post->socket, post->job_fd}, 2);
-    if (chdir("/")) {} /* no file system is kept busy; where we stay instead is no matter */
+    if (chdir("/")) {
+    } /* no file system is kept busy; where we stay instead is no matter */
     answer_questions(post);
     if (post->job_fd >= 0 && process_is_stopped(post->job))
         syscall(SYS_pidfd_send_signal, post->job_fd, SIGCONT, NULL, 0);

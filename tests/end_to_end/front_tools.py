@@ -140,18 +140,37 @@ class Runner:
         os.kill(target, END)
 
 
-def read_until(fd: int, pattern: str, bound_s: float = BOUND_S) -> str:
-    """Reads a descriptor until the pattern is in what was read; returns it all."""
-    data, end = b"", time.monotonic() + bound_s
-    while not re.search(pattern.encode(), data):
-        left = end - time.monotonic()
-        if left <= 0 or not select.select([fd], [], [], left)[0]:
-            raise AssertionError(f"{pattern!r} did not come within {bound_s} s; got {data!r}")
-        piece = os.read(fd, 65536)
-        if not piece:
-            raise AssertionError(f"{pattern!r} did not come before the end; got {data!r}")
-        data += piece
-    return data.decode(errors="replace")
+class Reader:
+    """Reads a descriptor up to patterns; what comes behind one is kept for the next."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd, self.data = fd, ""
+
+    def until(self, pattern: str, bound_s: float = BOUND_S) -> str:
+        """What came up to the end of the pattern."""
+        end = time.monotonic() + bound_s
+        while not (match := re.search(pattern, self.data)):
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([self.fd], [], [], left)[0]:
+                raise AssertionError(f"{pattern!r} did not come within {bound_s} s; got {self.data!r}")
+            piece = os.read(self.fd, 65536)
+            if not piece:
+                raise AssertionError(f"{pattern!r} did not come before the end; got {self.data!r}")
+            self.data += piece.decode(errors="replace")
+        text, self.data = self.data[: match.end()], self.data[match.end() :]
+        return text
+
+
+def read_until(fd: int, pattern: str) -> str:
+    return Reader(fd).until(pattern)
+
+
+def has_pending_signals(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        status = Path(f"/proc/{pid}/status").read_text()
+        no_matter = 1 << (signal.SIGCONT - 1)
+        return any(int(mask, 16) & ~no_matter for mask in re.findall(r"(?:Sig|Shd)Pnd:\s+(\w+)", status))
+    return False
 
 
 class Counter:
@@ -161,17 +180,19 @@ class Counter:
         self.runner = runner
         self.process = runner.start(COUNTER, stdout=subprocess.PIPE, **kw)
         assert self.process.stdout
-        self.fd = self.process.stdout.fileno()
-        self.job = int(read_until(self.fd, r"ready \d+\n").split()[1])
+        self.reader = Reader(self.process.stdout.fileno())
+        self.job = int(self.reader.until(r"ready \d+\n").split()[1])
 
     def until(self, *names: str) -> None:
+        """Waits for the signals; then nobody of ours has one left to look at (two of a kind that wait are one, to any process)."""
         for name in names:
-            read_until(self.fd, f"got SIG{name}\n")
+            self.reader.until(f"got SIG{name}\n")
+        assert wait_until(lambda: not any(has_pending_signals(pid) for pid, _ in self.runner.processes()))
 
     def finish(self, by: int | None = None) -> tuple[int, str]:
         """Exit code and counts. `by`: who gets the ending signal, the started process unless given."""
         os.kill(self.process.pid if by is None else by, END)
-        counts = re.findall(r"counts.*", read_until(self.fd, r"counts.*\n"))[0]
+        counts = re.findall(r"counts.*", self.reader.until(r"counts.*\n"))[0]
         code = self.process.wait(BOUND_S)
         assert self.process.stdout
         self.process.stdout.close()

@@ -1,10 +1,12 @@
 /* The front without the rest of inductop, with an engine that can be told to misbehave.
  *
- *   front_driver [--session DIR] [--engine BEHAVIOUR] [--inject SUPPORT] [--keep-stdout] [--keep FD] -- COMMAND...
+ *   front_driver [--session DIR] [--engine BEHAVIOUR] [--inject SUPPORT] [--keep-stdout] [--keep
+ * FD] -- COMMAND...
  *
- * Without --session the job runs bare. BEHAVIOUR: none, quiet (default; ends with the job), summary, loud (1 MiB of last lines),
- * dies, hangs (stays when the job has ended), report (what it was given, to the file DIR/report), fails (cannot be started).
- * SPDX-License-Identifier: Apache-2.0 */
+ * Without --session the job runs bare. BEHAVIOUR: none, quiet (default; ends with the job),
+ * summary, loud (1 MiB of last lines), dies, hangs (stays when the job has ended), report (what it
+ * was given, to the file DIR/report), fails (cannot be started). SPDX-License-Identifier:
+ * Apache-2.0 */
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -75,13 +77,16 @@ static pid_t start_engine(void *ctx, pid_t job) {
     const struct driver *driver = ctx;
     char job_text[24];
     snprintf(job_text, sizeof job_text, "%d", (int)job);
-    char *argv[] = {(char *)"inductop", (char *)"engine-process", (char *)driver->session, job_text,
-                    (char *)driver->behaviour, NULL};
-    struct launch_engine what = {.argv = argv, .keep_fds = &driver->keep_fd,
-                                 .keep_count = driver->keep_fd >= 0, .keep_stdout = driver->keep_stdout};
+    char *argv[] = {(char *)"inductop", (char *)"engine-process",  (char *)driver->session,
+                    job_text,           (char *)driver->behaviour, NULL};
+    struct launch_engine what = {.argv = argv,
+                                 .keep_fds = &driver->keep_fd,
+                                 .keep_count = driver->keep_fd >= 0,
+                                 .keep_stdout = driver->keep_stdout};
     struct err err;
     if (!strcmp(driver->behaviour, "fails")) {
-        keeper_say("could not start the engine: it was told to fail: the job runs without inductop");
+        keeper_say(
+            "could not start the engine: it was told to fail: the job runs without inductop");
         return -1;
     }
     pid_t pid = launch_engine(&what, &err);
@@ -90,7 +95,8 @@ static pid_t start_engine(void *ctx, pid_t job) {
 }
 
 static int usage(void) {
-    dprintf(2, "usage: front_driver [--session DIR] [--engine BEHAVIOUR] [--inject SUPPORT] -- COMMAND...\n");
+    dprintf(2, "usage: front_driver [--session DIR] [--engine BEHAVIOUR] [--inject SUPPORT] -- "
+               "COMMAND...\n");
     return KEEPER_FAULT;
 }
 
@@ -103,11 +109,16 @@ static int read_options(struct driver *driver, int argc, char **argv) {
             continue;
         }
         if (!value) return -1;
-        if (!strcmp(argv[at], "--session")) driver->session = value;
-        else if (!strcmp(argv[at], "--engine")) driver->behaviour = value;
-        else if (!strcmp(argv[at], "--inject")) driver->support = value;
-        else if (!strcmp(argv[at], "--keep")) driver->keep_fd = (int)strtol(value, NULL, 10);
-        else return -1;
+        if (!strcmp(argv[at], "--session"))
+            driver->session = value;
+        else if (!strcmp(argv[at], "--engine"))
+            driver->behaviour = value;
+        else if (!strcmp(argv[at], "--inject"))
+            driver->support = value;
+        else if (!strcmp(argv[at], "--keep"))
+            driver->keep_fd = (int)strtol(value, NULL, 10);
+        else
+            return -1;
         at++;
     }
     return at + 1 < argc ? at + 1 : -1;
@@ -120,9 +131,14 @@ int main(int argc, char **argv) {
     struct driver driver = {.behaviour = "quiet", .keep_fd = -1};
     int command = read_options(&driver, argc, argv);
     if (command < 0) return usage();
-    struct keeper_job job = {.argv = argv + command, .envp = environ, .session_fd = -1, .ctx = &driver,
-                             .keep_fds = &driver.keep_fd, .keep_count = driver.keep_fd >= 0};
-    if (driver.support) job.envp = launch_environment(driver.support, driver.session ? driver.session : "");
+    struct keeper_job job = {.argv = argv + command,
+                             .envp = environ,
+                             .session_fd = -1,
+                             .ctx = &driver,
+                             .keep_fds = &driver.keep_fd,
+                             .keep_count = driver.keep_fd >= 0};
+    if (driver.support)
+        job.envp = launch_environment(driver.support, driver.session ? driver.session : "");
     if (driver.session) {
         mkdir(driver.session, 0700);
         job.session_fd = open(driver.session, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
