@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
@@ -127,6 +128,12 @@ def poll() -> None:
     register()
 
 
+def _ended_ns(record: Any) -> int | None:
+    """When it ended, by our clock: torch has wall time, and an event is told only at the next boundary."""
+    end_us = getattr(record, "end_time_us", None)
+    return time.monotonic_ns() - max(0, time.time_ns() - int(end_us) * 1000) if end_us else None
+
+
 def _ms(record: Any, name: str) -> float | None:
     value = getattr(record, name, None)
     return None if value is None else value / 1e3
@@ -186,6 +193,7 @@ def _tell(record: Any) -> None:
     graph["breaks"] = getattr(record, "num_graph_breaks", None)
     events.tell(
         "compile",
+        ns=_ended_ns(record),
         unit=None if unit is None else unit.index,
         variant=begun.variant if begun is not None else text.key(switch.current),
         id=name,

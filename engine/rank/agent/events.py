@@ -16,7 +16,7 @@ rank: int | None = None
 
 
 def _encode(kind: str, fields: dict[str, Any]) -> bytes:
-    event: dict[str, Any] = {"v": 1, "kind": kind, "ns": time.monotonic_ns()}
+    event: dict[str, Any] = {"v": 1, "kind": kind, "ns": fields.pop("ns", None) or time.monotonic_ns()}
     if rank is not None:
         event["rank"] = rank
     event.update((key, value) for key, value in fields.items() if value is not None)
@@ -46,7 +46,7 @@ def _push(kind: str | None, key: int, data: bytes) -> None:
 
 @core.shield()
 def tell(kind: str, **fields: Any) -> None:
-    """One event; fields that are None are left out."""
+    """One event; fields that are None are left out. `ns` (CLOCK_MONOTONIC) when it is not now."""
     _push(None, 0, _encode(kind, fields))
 
 
