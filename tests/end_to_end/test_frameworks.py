@@ -13,6 +13,7 @@ from harness import (
     Result,
     adds_up,
     author,
+    author_begin,
     close,
     compiled,
     final_switches,
@@ -35,6 +36,8 @@ EAGER, OTHER, LATER = range(16, 21), [*range(6, 11), *range(26, 31)], (11, 21, 2
 
 def tour(job: str, ranks: int = 1, launcher: list[str] | None = None, env: dict[str, Any] | None = None, rtol: float = 2e-3) -> Result:
     env = {"STEPS": STEPS, **(env or {})}
+    if ranks == 1:
+        author_begin(job, launcher=launcher, env=env)
     result = run(job, *PLAN, ranks=ranks, launcher=launcher, env=env)
     theirs = author(job, ranks, launcher, env)
     assert result.of("unit"), result.report()
