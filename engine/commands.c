@@ -56,6 +56,16 @@ void command_told(void *ctx, const struct proposal *proposal) {
                                             .schedule = json_pack("[[iO]]", 0, proposal->from)});
 }
 
+/* One rank of many: a screen shows whom the agreement waits for. */
+void command_ready(void *ctx, const struct proposal *proposal, const struct peer *peer) {
+    struct engine *engine = ctx;
+    const struct guest *guest = peer_data(peer);
+    struct event event = event_make(EVENT_SWITCH, engine_time(engine), "{sI ss ss}", "id", (json_int_t)proposal->id, "by",
+                                    proposal->by, "status", "ready");
+    event_set_rank(&event, guest->rank);
+    engine_tell(engine, &event, guest->group);
+}
+
 /* ---- taking */
 
 static void refuse(struct engine *engine, const json_t *command, const char *reason) {

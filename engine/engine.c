@@ -175,7 +175,7 @@ int engine_new(uv_loop_t *loop, const struct engine_options *options, struct eng
         engine_free(engine);
         return rc;
     }
-    const struct proposer_ops ops = {.told = command_told, .ctx = engine};
+    const struct proposer_ops ops = {.told = command_told, .ready = command_ready, .ctx = engine};
     engine->proposer = proposer_new(engine->page, &ops);
     const char *mode = json_string_value(json_object_get(engine->start, "baseline"));
     engine->baselines = baselines_new(engine, mode ? mode : "off");

@@ -76,6 +76,7 @@ void command_take(struct engine *engine, struct guest *guest, const struct frame
 void command_turn(struct engine *engine);
 void command_end(struct engine *engine);
 void command_told(void *ctx, const struct proposal *proposal);
+void command_ready(void *ctx, const struct proposal *proposal, const struct peer *peer);
 
 /* restarts.c: a rank of a new round is hooked. */
 void restart_offer(struct engine *engine, const struct guest *guest);

@@ -285,6 +285,8 @@ void proposer_vote(struct proposer *proposer, const struct peer *peer, uint32_t 
     struct member *member = member_of(proposer, peer);
     struct ticket *ticket = member ? voting(proposer, member->rank.group) : NULL;
     if (!ticket) return;
+    if (ready && id == ticket->agreement.id && proposer->ops.ready)
+        proposer->ops.ready(proposer->ops.ctx, &ticket->told, peer);
     follow(ticket, agreement_vote(&ticket->agreement, member->rank.slot, member->rank.gen, id, ready, reason), clock_now_ns());
 }
 

@@ -39,6 +39,9 @@ struct proposal {
 
 struct proposer_ops {
     void (*told)(void *ctx, const struct proposal *proposal);
+
+    /* A rank said that it is ready for it. May be NULL. */
+    void (*ready)(void *ctx, const struct proposal *proposal, const struct peer *peer);
     void *ctx;
 };
 

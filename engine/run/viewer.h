@@ -9,7 +9,8 @@
  *     ended         the job has ended and all was told, or there is no job any more
  *
  * What was told before a connection was lost stays: the next engine tells what came after. The sink's again() is never called.
- * Engine and job do not notice whether a viewer reads, stops or dies. Loop thread only; connecting never blocks.
+ * Engine and job do not notice whether a viewer reads, stops or dies. Loop thread only; connecting never blocks. The process must
+ * ignore SIGPIPE.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_RUN_VIEWER_H
 #define INDUCTOP_RUN_VIEWER_H
