@@ -2,3 +2,10 @@
 add_executable(front_driver tests/support/front_driver.c
   engine/run/keeper.c engine/run/witness.c engine/run/descriptors.c engine/run/say.c engine/run/launch.c)
 target_link_libraries(front_driver PRIVATE room_base)
+
+# pty_driver: a front on a keeper with a pty, and a viewer of the job's terminal, for tests/end_to_end/test_pty*.py.
+file(GLOB pty_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/engine/run/pty*.c ${CMAKE_SOURCE_DIR}/engine/run/terminal_*.c)
+add_executable(pty_driver tests/support/pty_driver.c ${pty_sources}
+  engine/run/shell_signals.c engine/run/ending.c engine/run/job_exec.c
+  engine/run/keeper.c engine/run/witness.c engine/run/descriptors.c engine/run/say.c engine/run/launch.c engine/wire/frame.c)
+target_link_libraries(pty_driver PRIVATE room_base)
