@@ -10,7 +10,15 @@
 #include "engine/base/mem.h"
 #include "engine/base/banned.h"
 
-enum { TEXT_GROUP, TEXT_FIELDS, UNITS_MOST = 4096, BREAKS_MOST = 4096, USES_MOST = 4096 };
+/* SCREEN_SERIES: what is enough for a screen, times kept for the median of a use. */
+enum {
+    TEXT_GROUP,
+    TEXT_FIELDS,
+    UNITS_MOST = 4096,
+    BREAKS_MOST = 4096,
+    USES_MOST = 4096,
+    SCREEN_SERIES = 8 * SERIES_CHUNK,
+};
 
 struct process *process_new(const char *key, const char *group, int rank) {
     struct process *process = mem_new(sizeof *process);
@@ -62,6 +70,7 @@ static struct use *use_add(struct process *process, uint32_t variant) {
     process->uses = mem_resize(process->uses, count + 1, sizeof process->uses[0]);
     struct use *use = mem_new(sizeof *use);
     use->facts.variant = variant;
+    if (process->curve.spine) use->ms.most = SCREEN_SERIES;
     process->uses[count] = use;
     process->use_last = count;
     process->facts.use_count = count + 1;

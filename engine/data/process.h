@@ -25,8 +25,8 @@ struct use {
     uint64_t rss;        /* of its last step */
     uint64_t told_clean; /* clean steps that the told median stands for, 0: none was told */
     double told_median;
-    size_t median_count; /* of `ms` when `median_ms` was made */
-    double median_ms;    /* for snapshots */
+    uint64_t median_count; /* of `ms` when `median_ms` was made */
+    double median_ms;      /* for snapshots */
 };
 
 struct process {

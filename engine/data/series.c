@@ -26,7 +26,22 @@ static void add_chunk(struct series *series) {
     series->chunks[series->chunk_count++] = mem_array(SERIES_CHUNK, sizeof(float));
 }
 
+/* Every second value goes, and with it the newer half of the chunks. */
+static void thin(struct series *series) {
+    size_t half = series->count / 2;
+    for (size_t i = 0; i < half; i++)
+        series->chunks[i / SERIES_CHUNK][i % SERIES_CHUNK] = (float)series_at(series, 2 * i);
+    series->count = half;
+    for (size_t i = half / SERIES_CHUNK; i < series->chunk_count; i++) free(series->chunks[i]);
+    series->chunk_count = half / SERIES_CHUNK;
+    series->stride = 2 * (series->stride ? series->stride : 1);
+}
+
 void series_add(struct series *series, double value) {
+    size_t most = series->most ? series->most : SERIES_MOST;
+    if (series->count == most) thin(series);
+    if (series->stride && series->added++ % series->stride) return;
+    if (!series->stride) series->added++;
     if (series->count == series->chunk_count * SERIES_CHUNK) add_chunk(series);
     series->chunks[series->count / SERIES_CHUNK][series->count % SERIES_CHUNK] = (float)value;
     series->count++;
@@ -37,13 +52,13 @@ double series_at(const struct series *series, size_t i) {
 }
 
 double series_median(const struct series *series) {
-    return series_last_median(series, series->count);
+    return series_quick_median(series, series->count);
 }
 
-double series_last_median(const struct series *series, size_t count) {
-    if (count > series->count) count = series->count;
+double series_quick_median(const struct series *series, size_t most) {
+    size_t count = most < series->count ? most : series->count;
     CLEANUP(cleanup_free) double *values = mem_array(count, sizeof values[0]);
-    for (size_t i = 0; i < count; i++) values[i] = series_at(series, series->count - count + i);
+    for (size_t i = 0; i < count; i++) values[i] = series_at(series, i * series->count / count);
     stats_sort(values, count);
     return stats_median(values, count);
 }

@@ -81,7 +81,7 @@ struct snapshot_units {
 struct snapshot_use {
     uint32_t variant;
     uint64_t steps, clean, compiles, recompiles, breaks;
-    double median_ms; /* of its last 1024 clean steps, or so */
+    double median_ms; /* of its clean steps, up to 1024 of them, evenly spread */
     double compile_s; /* NaN without a compile */
     double rss_peak;
     struct snapshot_speedup speedup;

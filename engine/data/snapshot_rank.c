@@ -105,13 +105,11 @@ struct snapshot_speedup freeze_speedup(const struct store_speedup *speedup) {
 
 /* Sorting costs: the median is made anew only when the steps have grown by an eighth. */
 static double median_of(struct use *use) {
-    if (use->told_clean > use->ms.count) return use->told_median;
-    size_t due = use->median_count + use->median_count / 8;
-    if (due > use->median_count + STORE_QUICK_MEDIAN / 4)
-        due = use->median_count + STORE_QUICK_MEDIAN / 4;
-    if (use->median_count && use->ms.count <= due) return use->median_ms;
-    use->median_count = use->ms.count;
-    return use->median_ms = series_last_median(&use->ms, STORE_QUICK_MEDIAN);
+    if (use->told_clean > use->ms.added) return use->told_median;
+    if (use->median_count && use->ms.added <= use->median_count + use->median_count / 8)
+        return use->median_ms;
+    use->median_count = use->ms.added;
+    return use->median_ms = series_quick_median(&use->ms, STORE_QUICK_MEDIAN);
 }
 
 static struct snapshot_use use_of(struct use *use) {

@@ -318,13 +318,13 @@ const struct store_use *store_use(const struct store *store, size_t rank, size_t
 
 double store_use_median_ms(const struct store *store, size_t rank, size_t i) {
     const struct use *use = store->processes[rank]->uses[i];
-    return use->told_clean > use->ms.count ? use->told_median : series_median(&use->ms);
+    return use->told_clean > use->ms.added ? use->told_median : series_median(&use->ms);
 }
 
 double store_use_quick_median_ms(const struct store *store, size_t rank, size_t i) {
     const struct use *use = store->processes[rank]->uses[i];
-    return use->told_clean > use->ms.count ? use->told_median
-                                           : series_last_median(&use->ms, STORE_QUICK_MEDIAN);
+    return use->told_clean > use->ms.added ? use->told_median
+                                           : series_quick_median(&use->ms, STORE_QUICK_MEDIAN);
 }
 
 const char *store_variant_label(const struct store *store, uint32_t key) {

@@ -11,7 +11,8 @@
  *
  *     steps        step events
  *     clean        step events with clean: true and an ms
- *     median       of `ms` over those (kept to 7 digits)
+ *     median       of `ms` over those (kept to 7 digits; beyond 262,144 steps over every second,
+ *                  fourth, ... of them)
  *     compile_s    of all compile events, the wall time [t - ms / 1000, t] that at least one of
  *                  them covers: one compilation inside of another counts once
  *     compiles     compile events, failed ones too
@@ -137,7 +138,7 @@ bool store_rank_is_shown(const struct store *store, size_t i);
 /* NaN without a clean step. */
 double store_use_median_ms(const struct store *store, size_t rank, size_t i);
 
-/* Of its last STORE_QUICK_MEDIAN clean steps: costs the same however long the job runs. */
+/* Of STORE_QUICK_MEDIAN of its clean steps, evenly spread: costs the same however long it ran. */
 double store_use_quick_median_ms(const struct store *store, size_t rank, size_t i);
 
 /* Never NULL: "as written" for 0, "variant N" until its label is told. The settings are an object,

@@ -28,7 +28,7 @@
 void summary_event(const struct store *store, struct event *ret);
 
 /* The same of `count` ranks from place `first` of the store only, made quickly: a median is that of
- * the last STORE_QUICK_MEDIAN clean steps. For who comes late, who
+ * STORE_QUICK_MEDIAN clean steps. For who comes late, who
  * knows the switches: they are left out. The causes stand in the part with the first rank. */
 void summary_part(const struct store *store, size_t first, size_t count, struct event *ret);
 

@@ -69,6 +69,19 @@ static void test_series_keeps_all(void **state) {
     series_done(&series);
 }
 
+static void test_a_long_series_stays_a_fair_sample(void **state) {
+    (void)state;
+    struct series series = {.most = 4 * SERIES_CHUNK};
+    for (int i = 0; i < 100001; i++) series_add(&series, i);
+    assert_int_equal(series.added, 100001);
+    assert_true(series.count <= 4 * SERIES_CHUNK && series.count > 2 * SERIES_CHUNK);
+    for (size_t i = 0; i < series.count; i++)
+        assert_true(series_at(&series, i) == (double)(i * series.stride));
+    assert_true(fabs(series_median(&series) - 50000) < 200);
+    assert_true(fabs(series_quick_median(&series, 100) - 50000) < 1000);
+    series_done(&series);
+}
+
 static const struct {
     struct span spans[5];
     size_t count;
@@ -520,6 +533,7 @@ static void test_metrics(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_series_keeps_all),
+        cmocka_unit_test(test_a_long_series_stays_a_fair_sample),
         cmocka_unit_test(test_spans_count_time_once),
         cmocka_unit_test(test_figures_by_rank_and_variant),
         cmocka_unit_test(test_compiles_and_breaks),
