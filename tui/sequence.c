@@ -60,6 +60,7 @@ static enum sequence_step judge(const struct sequence *sequence) {
         return (is_position || is_mode) && numbers.count >= 2 ? SEQUENCE_WHOLE : SEQUENCE_DROP;
     }
     if (numbers.sign || numbers.middle || numbers.count > 3) return SEQUENCE_DROP;
+    if ((final == '~' && numbers.count == 0) || final == 'm') return SEQUENCE_DROP;
     if (final == '~' && numbers.count == 1 && numbers.values[0] == 200) return SEQUENCE_PASTE;
     if (final == '~' && numbers.count >= 1 && numbers.values[0] == 27)
         return numbers.count == 3 && is_character(numbers.values[2]) ? SEQUENCE_WHOLE
