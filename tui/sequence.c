@@ -43,7 +43,7 @@ static struct numbers numbers_of(const struct sequence *sequence) {
 }
 
 static bool is_character(int value) {
-    return value > 0 && value < 0x110000;
+    return value > 0 && value < 0x110000 && (value < 0xD800 || value > 0xDFFF);
 }
 
 static enum sequence_step judge(const struct sequence *sequence) {

@@ -102,7 +102,7 @@ static const struct {
     {"\x1b[1111111111111111111111111111111111111111111111111111111111~q", "q "},
     {"\x1b[M !!q", "mouse0/1@0,0 q "},
     {"\x1b[12\x1b[A", "Up "},
-    {"\x1b[~q\x1b[1;2mq", "q q "},
+    {"\x1b[~q\x1b[1;2mq\x1b[27;1;55555~q", "q q q "},
 };
 
 static void test_bytes_to_keys(void **state) {
