@@ -413,7 +413,7 @@ static void wait_for_engine(struct front *front) {
         int64_t now = now_ms(), spent = now - last < 2 * TICK_MS ? now - last : 2 * TICK_MS;
         last = now;
         if (interrupted && now - begun > SENDER_MS) break;
-        if (process_is_stopped(front->engine)) break;
+        if (process_state(front->engine) == 'T') break;
         if (is_stderr_writable())
             left -= spent;
         else if (!is_somebody_at_terminal())

@@ -36,20 +36,25 @@ struct post {
     pid_t front, job;
 };
 
-bool process_is_stopped(pid_t pid) {
+char process_state(pid_t pid) {
     char path[40], stat[256];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return false;
+    if (fd < 0) return 'X';
     ssize_t size = read(fd, stat, sizeof stat - 1);
     close(fd);
-    if (size <= 0) return false;
+    if (size <= 0) return 'X';
     stat[size] = 0;
     const char *name_end = strrchr(stat, ')');
-    return name_end && (!strncmp(name_end, ") T", 3) || !strncmp(name_end, ") t", 3));
+    return name_end && name_end[1] ? name_end[2] : 'X';
 }
 
 /* ---- the witness's side ---- */
+
+static bool is_stopped(pid_t pid) {
+    char state = process_state(pid);
+    return state == 'T' || state == 't';
+}
 
 static bool take_pending(int signal) {
     sigset_t one;
@@ -62,7 +67,7 @@ static bool take_pending(int signal) {
 static void continue_front_with_job(const struct post *post) {
     struct pollfd polled = {post->socket, POLLIN, 0};
     while (poll(&polled, 1, WATCH_MS) <= 0)
-        if (!process_is_stopped(post->job)) kill(post->front, SIGCONT);
+        if (!is_stopped(post->job)) kill(post->front, SIGCONT);
 }
 
 static void answer_questions(const struct post *post) {
@@ -87,7 +92,7 @@ static _Noreturn void bear_witness(const struct post *post) {
     if (chdir("/")) {
     } /* no file system is kept busy; where we stay instead is no matter */
     answer_questions(post);
-    if (post->job_fd >= 0 && process_is_stopped(post->job))
+    if (post->job_fd >= 0 && is_stopped(post->job))
         syscall(SYS_pidfd_send_signal, post->job_fd, SIGCONT, NULL, 0);
     _exit(0);
 }

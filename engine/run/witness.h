@@ -44,7 +44,7 @@ void witness_ended(struct witness *witness);
 /* Kills and reaps it; the front has no more questions. */
 void witness_dismiss(struct witness *witness);
 
-/* The process is stopped by a signal, or by a debugger. False when it is gone. */
-bool process_is_stopped(pid_t pid);
+/* State letter of a process as in ps(1): T stopped by a signal, t by a debugger; X when it is gone. */
+char process_state(pid_t pid);
 
 #endif

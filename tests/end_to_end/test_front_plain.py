@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from front_tools import FRONT, PYTHON, Runner, compare, front_runner, own_lines, wait_until
+from front_tools import FRONT, PYTHON, Runner, compare, front_runner, own_lines, wait_until, without_own_lines
 
 CORE_SIGNALS = (signal.SIGQUIT, signal.SIGABRT, signal.SIGSEGV)
 
@@ -188,7 +188,7 @@ def in_bash(runner: Runner, text: str) -> tuple[list[str], str]:
     command = re.sub(r"\bJ\b", lambda _: runner.words(), text)
     done = subprocess.run(["bash", "-c", command], capture_output=True, env=runner.env(), timeout=60)
     kept = [line for line in done.stderr.decode().splitlines() if not line.startswith("inductop:")]
-    return done.stdout.decode().splitlines(), "\n".join(kept)
+    return without_own_lines(done.stdout).decode().splitlines(), "\n".join(kept)
 
 
 @pytest.mark.parametrize(

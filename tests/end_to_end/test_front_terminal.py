@@ -200,7 +200,7 @@ def test_script_is_suspended_and_goes_on(tmp_path: Path) -> None:
             mark = terminal.press("fg\n")
             terminal.until("got SIGCONT", mark)
             runner.end_counter(job)
-            job = int(terminal.until(r"^then\nready \d+", mark).split()[-1])
+            job = int(terminal.until(r"^then\n(inductop: .*\n)*ready \d+", mark).split()[-1])
             terminal.until("got SIGINT", terminal.press(INTERRUPT))
             runner.end_counter(job)
             terminal.until(PROMPT, mark)
