@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -20,6 +19,9 @@
 #include <unistd.h>
 
 #include "engine/run/descriptors.h"
+#include "engine/run/ending.h"
+#include "engine/run/job_exec.h"
+#include "engine/run/shell_signals.h"
 #include "engine/run/witness.h"
 #include "engine/base/banned.h"
 
@@ -30,19 +32,19 @@ enum {
     UNREAD_MS =
         30000, /* the same while it cannot, when nobody sits at the terminal who could interrupt */
     REAP_MS = 200, /* for the kernel to end what was killed */
-    EXIT_ROOM = 32,
 };
 
 enum go { GO = 'g', GO_BARE = 'b' };
 
 struct front {
     const struct keeper_job *job;
-    sigset_t mask, ignored;     /* as the shell gave them */
+    struct shell_signals given;
     pid_t pid, job_pid, engine; /* engine 0: none, or it has ended */
     int job_fd;                 /* pidfd, or -1 */
     int go[2];                  /* releases the held job */
     int report[2];              /* why exec failed: closed by a good exec */
-    int signals, exit_fd;
+    int signals;                /* signalfd of all */
+    struct exit_file exit;
     int status; /* of the job, once it is over */
     bool over;
     int exec_error; /* errno, 0: none */
@@ -53,39 +55,10 @@ void keeper_begin(void) {
     descriptors_fill_standard();
 }
 
-/* ---- signals, as they were and as we need them ---- */
+/* ---- signals ---- */
 
-static bool is_stop(int signal) {
-    return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
-}
-
-/* Blocked and not ignored: with SIGCHLD ignored waitpid() would fail, and a blocked signal is
- * queued for us whatever the job's user asked for. */
-static void take_signals(struct front *front) {
-    sigset_t all;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &front->mask);
-    sigemptyset(&front->ignored);
-    for (int number = 1; number < NSIG; number++) {
-        struct sigaction was;
-        if (sigaction(number, NULL, &was) || was.sa_handler != SIG_IGN) continue;
-        sigaddset(&front->ignored, number);
-        signal(number, SIG_DFL);
-    }
-}
-
-static void give_signals_back(const struct front *front) {
-    for (int number = 1; number < NSIG; number++)
-        if (sigismember(&front->ignored, number) == 1) signal(number, SIG_IGN);
-    sigprocmask(SIG_SETMASK, &front->mask, NULL);
-}
-
-static void unblock_for_a_moment(int number) {
-    sigset_t one;
-    sigemptyset(&one);
-    sigaddset(&one, number);
-    sigprocmask(SIG_UNBLOCK, &one, NULL);
-    sigprocmask(SIG_BLOCK, &one, NULL);
+static bool is_stop(int number) {
+    return number == SIGSTOP || number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
 }
 
 static bool take_pending(int number) {
@@ -98,46 +71,21 @@ static bool take_pending(int number) {
 /* By the signal that stopped the job, so that the shell sees the same. Returns when somebody
  * continued us. */
 static void stop_self(const struct front *front, int number) {
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, number);
     kill(front->pid, number);
-    unblock_for_a_moment(number);
+    sigprocmask(SIG_UNBLOCK, &one, NULL);
+    sigprocmask(SIG_BLOCK, &one, NULL);
 }
 
 /* ---- becoming the job ---- */
 
-/* Our variables may be what makes the environment too long: then the job goes without them. Returns
- * errno. */
-static int exec_job(const struct front *front, char *const *envp, int report) {
-    char *const *argv = front->job->argv;
-    execvpe(argv[0], argv, envp);
-    if (errno == E2BIG && envp != environ) {
-        int note = -E2BIG;
-        if (write(report, &note, sizeof note) < 0) {
-        } /* the front is gone: nobody to tell */
-        execvpe(argv[0], argv, environ);
-    }
-    return errno;
-}
-
-static int exec_exit_code(int number) {
-    return number == ENOENT ? KEEPER_NOT_FOUND : KEEPER_CANNOT_RUN;
-}
-
-static void say_exec_error(const struct front *front, int number) {
-    const char *name = front->job->argv[0];
-    if (number != ENOENT)
-        keeper_say("could not run '%s': %s", name, strerror(number));
-    else if (strchr(name, '/') && !access(name, F_OK))
-        keeper_say("could not run '%s': the interpreter named in its first line was not found",
-                   name);
-    else
-        keeper_say("command '%s' not found", name);
-}
-
 static _Noreturn void run_bare(const struct front *front) {
-    give_signals_back(front);
-    int number = exec_job(front, environ, -1);
-    say_exec_error(front, number);
-    _exit(exec_exit_code(number));
+    shell_signals_give_back(&front->given);
+    int number = job_exec(front->job->argv, environ, -1);
+    job_exec_say(front->job->argv[0], number);
+    _exit(job_exec_code(number));
 }
 
 static _Noreturn void hold_then_run(const struct front *front) {
@@ -145,40 +93,17 @@ static _Noreturn void hold_then_run(const struct front *front) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     close(front->go[1]);
     if (read(front->go[0], &go, 1) != 1) _exit(KEEPER_FAULT); /* the front is gone */
-    give_signals_back(front);
-    int number = exec_job(front, go == GO ? front->job->envp : environ, front->report[1]);
-    if (write(front->report[1], &number, sizeof number) < 0) {
-    }
-    _exit(exec_exit_code(number));
-}
-
-/* ---- SESSION/exit ---- */
-
-/* The room is taken at the start: a full disk must not cost the exit status. */
-static int reserve_exit(struct front *front) {
-    int session = front->job->session_fd;
-    int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW;
-    front->exit_fd = openat(session, "exit.tmp", flags, 0600);
-    if (front->exit_fd < 0) return -1;
-    unlinkat(session, "exit", 0);
-    return pwrite(front->exit_fd, (char[EXIT_ROOM]){0}, EXIT_ROOM, 0) == EXIT_ROOM ? 0 : -1;
-}
-
-static void write_exit(const struct front *front) {
-    int status = front->status;
-    char text[EXIT_ROOM];
-    int size = WIFSIGNALED(status) ? snprintf(text, sizeof text, "signal %d\n", WTERMSIG(status))
-                                   : snprintf(text, sizeof text, "exit %d\n", WEXITSTATUS(status));
-    int session = front->job->session_fd;
-    if (pwrite(front->exit_fd, text, (size_t)size, 0) != size || ftruncate(front->exit_fd, size) ||
-        renameat(session, "exit.tmp", session, "exit"))
-        keeper_say("could not write how the job ended to its session: %s", strerror(errno));
+    char *const *envp = go == GO && front->job->envp ? front->job->envp : environ;
+    shell_signals_give_back(&front->given);
+    int number = job_exec(front->job->argv, envp, front->report[1]);
+    (void)!write(front->report[1], &number, sizeof number); /* the front may be gone */
+    _exit(job_exec_code(number));
 }
 
 /* ---- start ---- */
 
 static int prepare(struct front *front) {
-    if (reserve_exit(front)) return -1;
+    if (exit_file_reserve(&front->exit, front->job->session_fd)) return -1;
     if (pipe2(front->go, O_CLOEXEC) || pipe2(front->report, O_CLOEXEC)) return -1;
     sigset_t all;
     sigfillset(&all);
@@ -192,13 +117,13 @@ static int prepare(struct front *front) {
 
 static _Noreturn void give_up_and_run_bare(const struct front *front, int number) {
     keeper_say("could not set up the session: %s: the job runs without inductop", strerror(number));
-    if (front->exit_fd >= 0) unlinkat(front->job->session_fd, "exit.tmp", 0);
+    if (front->exit.fd >= 0) unlinkat(front->job->session_fd, "exit.tmp", 0);
     run_bare(front);
 }
 
 static void close_inherited(const struct front *front) {
     const struct keeper_job *job = front->job;
-    const int own[] = {job->session_fd, front->exit_fd,        front->go[1], front->report[0],
+    const int own[] = {job->session_fd, front->exit.fd,        front->go[1], front->report[0],
                        front->signals,  front->witness.socket, front->job_fd};
     int keep[ARRAY_SIZE(own) + KEEPER_KEEP];
     assert(job->keep_count <= KEEPER_KEEP);
@@ -238,8 +163,8 @@ static int start_job(struct front *front) {
     close(front->report[1]);
     close_inherited(front);
     pass_on_pending(front);
-    if (write(front->go[1], &(char){(char)go}, 1) < 0) {
-    } /* it was killed: the loop sees that */
+    (void)!write(front->go[1], &(char){(char)go},
+                 1); /* it may be killed already: the loop sees that */
     close(front->go[1]);
     return 0;
 }
@@ -336,7 +261,7 @@ static void read_report(struct front *front, struct pollfd *polled) {
     int note;
     ssize_t size = read(front->report[0], &note, sizeof note);
     if (size == sizeof note && note > 0) front->exec_error = note;
-    if (size == sizeof note && note == -E2BIG)
+    if (size == sizeof note && note == JOB_EXEC_BARE)
         keeper_say("the environment has no room for our variables: the job runs without inductop");
     if (size != sizeof note && !(size < 0 && errno == EINTR)) polled->fd = -1;
 }
@@ -422,29 +347,18 @@ static void wait_for_engine(struct front *front) {
     if (front->engine) end_engine(front);
 }
 
-/* As PID 1 a signal of our own has no effect. */
-static _Noreturn void end_as_job(const struct front *front) {
-    if (!WIFSIGNALED(front->status)) _exit(WEXITSTATUS(front->status));
-    int number = WTERMSIG(front->status);
-    prctl(PR_SET_DUMPABLE, 0);
-    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-    signal(number, SIG_DFL);
-    kill(front->pid, number);
-    unblock_for_a_moment(number);
-    _exit(128 + number);
-}
-
 _Noreturn void keeper_run_headless(const struct keeper_job *job) {
     struct front front = {
-        .job = job, .job_fd = -1, .signals = -1, .exit_fd = -1, .witness = WITNESS_INIT};
+        .job = job, .job_fd = -1, .signals = -1, .exit = EXIT_FILE_INIT, .witness = WITNESS_INIT};
     keeper_begin();
-    take_signals(&front);
+    shell_signals_take(&front.given);
     if (job->session_fd < 0) run_bare(&front);
     if (prepare(&front) || start_job(&front)) give_up_and_run_bare(&front, errno);
     keep_until_over(&front);
     witness_dismiss(&front.witness);
-    if (front.exec_error) say_exec_error(&front, front.exec_error);
-    write_exit(&front);
+    if (front.exec_error) job_exec_say(job->argv[0], front.exec_error);
+    if (exit_file_write(&front.exit, front.status))
+        keeper_say("could not write how the job ended to its session: %s", strerror(errno));
     wait_for_engine(&front);
-    end_as_job(&front);
+    end_as(front.status);
 }

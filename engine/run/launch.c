@@ -39,8 +39,7 @@ static _Noreturn void become_engine(const struct launch_engine *what, const int 
     default_signals();
     execv("/proc/self/exe", what->argv);
     int number = errno;
-    if (write(report, &number, sizeof number) < 0) {
-    } /* the front is gone: nobody to tell */
+    (void)!write(report, &number, sizeof number); /* the front may be gone */
     _exit(127);
 }
 
