@@ -21,6 +21,7 @@ class Trial:
 
     def __init__(self, identity: int, by: str, before: Settings, to: Settings, at: int, concerned: Iterable[Unit]):
         self.identity, self.by, self.before, self.to, self.at = identity, by, before, to, at
+        self.asked = [(identity, by, to)]  # several lines of a start file may act at one step
         self.swap_ms: float | None = None
         self.step_before_ns = 0  # how long the step before took, 0: not known
         self.waits = False  # for models that are known only after the first step

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from . import core, switch
@@ -53,29 +54,35 @@ def _refusal(entry: Entry) -> str | None:
 @core.shield(fallback=0)
 def act(count: int) -> int:
     """Entries of this count; each is a change over what is in force."""
-    for entry in [e for e in _entries if e.step == count]:
-        reason = _refusal(entry)
-        after = text.merge(switch.current, entry.change)
-        if reason is not None:
-            switch.tell(entry.place, entry.by, switch.current, after, "refused", count, reason=reason)
-        else:
-            switch.apply(after, entry.place, entry.by, count)
+    if asked := _possible(count, count, switch.check):
+        switch.apply_all(asked, count)
     return next_after(count)
+
+
+def _possible(step: int, count: int, check: Callable[[text.Settings], Any]) -> list[switch.Asked]:
+    """The entries of a step that can be, each with the settings after it; the others are told as refused."""
+    asked: list[switch.Asked] = []
+    settings = dict(switch.current)
+    for entry in [e for e in _entries if e.step == step]:
+        after = text.merge(settings, entry.change)
+        try:
+            if reason := _refusal(entry):
+                raise Refused(reason)
+            check(after)
+        except Refused as refused:
+            switch.tell(entry.place, entry.by, settings, after, "refused", count, reason=str(refused))
+            continue
+        asked.append((entry.place, entry.by, after))
+        settings = after
+    return asked
 
 
 def begin() -> None:
     """Entries of step 0: in force before the first call of each unit, which takes them when it is born."""
     global begun
     begun = True
-    for entry in [e for e in _entries if e.step == 0]:
-        reason = _refusal(entry)
-        after = text.merge(switch.current, entry.change)
-        try:
-            if reason is not None:
-                raise Refused(reason)
-            switch.begin(after, entry.place, entry.by)
-        except Refused as refused:
-            switch.tell(entry.place, entry.by, switch.current, after, "refused", 0, reason=str(refused))
+    if asked := _possible(0, 0, switch.check_alone):
+        switch.begin(asked)
 
 
 @core.shield()
@@ -93,10 +100,5 @@ def begin_late(count: int) -> None:
     """A job that has compiled nothing: its models are known only now, after its first step."""
     global begun
     begun = True
-    for entry in [e for e in _entries if e.step == 0]:
-        reason = _refusal(entry)
-        after = text.merge(switch.current, entry.change)
-        if reason is not None:
-            switch.tell(entry.place, entry.by, switch.current, after, "refused", count, reason=reason)
-        else:
-            switch.apply(after, entry.place, entry.by, count)
+    if asked := _possible(0, count, switch.check):
+        switch.apply_all(asked, count)

@@ -66,9 +66,10 @@ def _scan(optimizers: list[Any]) -> list[Any]:
 
 
 def _without_wrappers_of_the_same(found: list[Any]) -> list[Any]:
-    """A compiled wrapper is looked at through its module; shells that hold parameters of another root are kept."""
+    """A compiled wrapper is looked at through its module, and what a shell (accelerate's regional) was made from is left out."""
     unwrapped: list[Any] = []
-    for module in found:
+    shelled = {id(m.__dict__["_orig_mod"]) for m in found if "_orig_mod" in m.__dict__}
+    for module in [m for m in found if id(m) not in shelled]:
         while "_orig_mod" in module.__dict__["_modules"]:
             module = module.__dict__["_modules"]["_orig_mod"]
         if not any(module is m for m in unwrapped):

@@ -6,17 +6,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from . import layout
 from .guard import Failure, explain
 from .known import Refused
 from .settings import Settings
 from .variants import Author, Spec, Variant, wanted
 
-_ours: Any = None  # the stance object that we set; None: not ours
+_ours: Any = None  # torch's stance object after we set it; None: not ours
 _forced: dict[Spec, Any] = {}
 
 
+def _now() -> Any:
+    return getattr(layout.insides.eval_frame, "_stance", True)
+
+
 def ours() -> bool:
-    return _ours is not None
+    return _ours is not None and _ours is _now()
 
 
 def check(settings: Settings) -> None:
@@ -51,15 +56,18 @@ def _backend(spec: Spec, failed: Callable[[Any, Failure], None]) -> Any:
 
 
 def apply(settings: Settings, failed: Callable[[Any, Failure], None]) -> None:
-    """Raises RuntimeError inside a compiled region."""
+    """Raises Refused inside a compiled region."""
     global _ours
     import torch
 
     spec = None if settings.get("scope") == "eager" else _spec(settings)
-    if settings.get("scope") == "eager":
-        _ours = torch.compiler.set_stance("force_eager")
-    elif spec is not None:
-        _ours = torch.compiler.set_stance("default", force_backend=_backend(spec, failed))
-    elif _ours is not None:
-        torch.compiler.set_stance("default")
-        _ours = None
+    try:
+        if settings.get("scope") == "eager":
+            torch.compiler.set_stance("force_eager")
+        elif spec is not None:
+            torch.compiler.set_stance("default", force_backend=_backend(spec, failed))
+        elif _ours is not None:
+            torch.compiler.set_stance("default")
+    except RuntimeError as error:
+        raise Refused(f"torch refuses it: {error}") from None
+    _ours = _now() if settings.get("scope") == "eager" or spec is not None else None

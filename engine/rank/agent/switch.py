@@ -46,7 +46,7 @@ class Wish:
         return [(m, spec) for ref, spec in self.weak_modules if (m := ref()) is not None]
 
     def add(self, modules: Iterable[Any], spec: Spec) -> None:
-        known = {id(m) for m, _ in self.modules}
+        known = {id(m) for m, _ in self.modules} | {id(u.module()) for u, target in self.units if target is not EAGER}
         for module in modules:
             if id(module) not in known and not regional.compiled_by_script(module):
                 known.add(id(module))
@@ -168,6 +168,7 @@ def check(settings: Settings, before: Settings | None = None) -> Wish:
         return known
     out = resolve(settings)
     _check_owners(settings)
+    _check_something(settings, out)
     _check_device(settings, out)
     _check_units(out)
     for unit, target in out.units:
@@ -209,6 +210,11 @@ def _judge_now(inside: Any) -> None:
         inside.fall_back("observe-only", "torch.compile is switched off here")
         return
     inside.judge(context, wrapper)
+
+
+def _check_something(settings: Settings, out: Wish) -> None:
+    if settings and not out.units and settings.get("scope") not in ("whole", "regional", "eager"):
+        raise Refused("n/a: the job compiles nothing (scope whole or regional does)")
 
 
 def _check_owners(settings: Settings) -> None:
@@ -291,10 +297,18 @@ def use(settings: Settings) -> None:
         events.keep("variant", number, variant=number, label=text.label(settings), settings=settings)
 
 
+Asked = tuple[int, str, Settings]  # place or id, by whom, settings as they would be after it
+
+
 def apply(settings: Settings, identity: int, by: str, count: int) -> str | None:
     """At a boundary, after settle. Returns the reason when it is refused; what came of it is told one step later."""
+    return apply_all([(identity, by, settings)], count)
+
+
+def apply_all(asked: list[Asked], count: int) -> str | None:
+    """As apply, for several changes at one step: the last one's settings are shown, and all are told of."""
     global current, good, trial
-    before = dict(current)
+    before, (identity, by, settings) = dict(current), asked[-1]
     began = time.perf_counter_ns()
     try:
         out = check(settings)
@@ -305,36 +319,63 @@ def apply(settings: Settings, identity: int, by: str, count: int) -> str | None:
         else:
             concerned = _swap(out)
     except Refused as refused:
-        tell(identity, by, before, settings, "refused", count, reason=str(refused))
+        _tell_all(asked, before, "refused", count, reason=str(refused))
         return str(refused)
     except Exception as error:
         core.trouble("apply", error)
         _back_to(good)
-        tell(identity, by, before, settings, "failed", count, reason=f"agent: {type(error).__name__}: {error}"[:300])
+        _tell_all(asked, before, "failed", count, reason=f"agent: {type(error).__name__}: {error}"[:300])
         return "agent failed"
+    if trial is not None and not trial.over:
+        _tell_all(trial.asked, trial.before, "aborted", trial.at, reason="another change came before it was seen to run")
     took = (time.perf_counter_ns() - began) / 1e6
     current = dict(settings)
     use(current)
     core.dirty(core.WHY["SWITCH"])
     trial = Trial(identity, by, before, current, count, concerned)
+    trial.asked = asked
     trial.swap_ms, trial.step_before_ns = took, step_ns()
     wake_boundary()
     return None
 
 
-def begin(settings: Settings, identity: int, by: str) -> None:
-    """Step 0: in force before anything is called. Units take it when they are born. Raises Refused."""
-    global current, trial
+def check_alone(settings: Settings) -> None:
+    """What can be said before there is any unit. Raises Refused."""
     for name, value in settings.items():
         if reason := text.refusal(name, value):
             raise Refused(reason)
     if layout.insides.switching == "observe-only":
         raise Refused(f"observe only: {layout.insides.reason}")
-    _own_spec({k.rpartition("/")[2]: v for k, v in settings.items()})
+    own = {k: v for k, v in settings.items() if "/" not in k}
+    for owner in {"", *text.owners(settings)}:
+        _own_spec({**own, **{k.rpartition("/")[2]: v for k, v in settings.items() if k.rpartition("/")[0] == owner}})
+
+
+def begin(asked: list[Asked]) -> None:
+    """Step 0: in force before anything is called. Units take it when they are born."""
+    global current, trial
+    identity, by, settings = asked[-1]
     before, current = current, dict(settings)
     trial = Trial(identity, by, before, current, 0, [])
+    trial.asked = asked
     trial.waits = settings.get("scope") in ("whole", "regional")
     wake_boundary()
+
+
+@core.shield()
+def fell_back() -> None:
+    """The first unit showed that torch's insides differ: what is in force from the start goes the other way, or is refused."""
+    global current, trial
+    if not current or trial is None:
+        return
+    try:
+        check(current)
+        stance.apply(current, failed)
+        trial.waits = False
+    except Refused as refused:
+        was, trial, current = trial, None, {}
+        use(current)
+        _tell_all(was.asked, was.before, "refused", 0, reason=str(refused))
 
 
 def failed(unit: Any, failure: guard.Failure) -> None:
@@ -362,10 +403,10 @@ def conclude() -> None:
         fields["lost_ms"] = round((step_ns() - trial.step_before_ns) / 1e6, 3)
     if verdict is None:
         good, last, trial = dict(trial.to), trial, None
-        tell(last.identity, last.by, last.before, last.to, "applied", last.at, **fields)
+        _tell_all(last.asked, last.before, "applied", last.at, **fields)
         return
     fields.update(reason=verdict.reason, file=verdict.file, line=verdict.line)
-    tell(trial.identity, trial.by, trial.before, trial.to, "failed", trial.at, **fields)
+    _tell_all(trial.asked, trial.before, "failed", trial.at, **fields)
     trial.over = True
 
 
@@ -398,6 +439,12 @@ def _back_to(settings: Settings) -> None:
 
 def tell(identity: int, by: str, before: Settings, to: Settings, status: str, at: int | None, **fields: Any) -> None:
     events.tell("switch", id=identity, by=by, to=to, variant=text.key(to), status=status, at=at, **{"from": before}, **fields)
+
+
+def _tell_all(asked: list[Asked], before: Settings, status: str, at: int, **fields: Any) -> None:
+    for identity, by, to in asked:
+        tell(identity, by, before, to, status, at, **fields)
+        before = to
 
 
 # Units that come later.
@@ -434,7 +481,7 @@ def _refused_at_birth(unit: Unit, reason: str) -> None:
     if trial is not None and trial.at == 0 and not trial.frames and trial.failure is None:
         refused, trial = trial, None
         _back_to(refused.before)
-        tell(refused.identity, refused.by, refused.before, refused.to, "refused", 0, reason=reason)
+        _tell_all(refused.asked, refused.before, "refused", 0, reason=reason)
     else:
         events.problem("settings", f"unit '{unit}' stays as written: {reason}")
 
@@ -487,9 +534,10 @@ def _refused_late(reason: str, count: int) -> None:
     if trial is not None and trial.waits:
         refused, trial = trial, None
         _back_to(refused.before)
-        tell(refused.identity, refused.by, refused.before, refused.to, "refused", count, reason=reason)
+        _tell_all(refused.asked, refused.before, "refused", count, reason=reason)
     else:
         events.problem("settings", reason)
 
 
 units.born = born
+units.fell_back = fell_back

@@ -24,6 +24,7 @@ live: list[weakref.ref[Unit]] = []
 places: list[list[Any]] = []  # of each index: weak unit, place; an index is used again when its unit is gone
 foreign: weakref.WeakSet[Any] = weakref.WeakSet()  # contexts that torch made for itself
 born: Callable[[Unit], None] = lambda unit: None
+fell_back: Callable[[], None] = lambda: None
 births = 0  # changes whenever there may be other units than before
 own: str | None = None  # while we compile something ourselves: its name
 
@@ -295,12 +296,20 @@ def _capture(context: Any, frame: Any, kwargs: dict[str, Any]) -> None:
     if is_foreign:
         foreign.add(context)
         return
-    inside.judge(context, None)
+    _judge(context, None)
     if inside.switching == "live":
         context._inductop_unit = unit = Unit(context, _author(context, asked, kwargs), place, origin)
         live.append(weakref.ref(unit))
         if len(live) % 256 == 0:
             all_units()
+
+
+def _judge(context: Any, wrapper: Any) -> None:
+    before = layout.insides.switching
+    layout.insides.judge(context, wrapper)
+    if layout.insides.switching != before:
+        live.clear()
+        fell_back()
 
 
 def _target(fn: Any) -> tuple[str, str, Any]:
@@ -361,7 +370,9 @@ def _wrapped(context: Any, fn: Any, result: Any) -> None:
             return
     wrappers = [w for w in (result if isinstance(result, list) else [result]) if layout.has_cell(w)]
     for wrapper in wrappers:
-        inside.judge(context, wrapper)
+        _judge(context, wrapper)
+        if inside.switching != "live":
+            return
         unit.wrappers.append(weakref.ref(wrapper))
         if unit.is_eager:
             layout.set_cell(wrapper, None)
