@@ -1,6 +1,7 @@
 /* Descriptors around a fork: what our processes inherited from the shell must not live on in them,
  * or the readers of a pipe miss its end and its writers their SIGPIPE (`yes | JOB` would hang until
  * we end). libc only, nothing is allocated: for use between fork and exec too.
+ *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_RUN_DESCRIPTORS_H
 #define INDUCTOP_RUN_DESCRIPTORS_H

@@ -8,7 +8,9 @@
  * exit code, or the same signal on itself, without a core. If the front is killed the job gets
  * SIGTERM. Everything inherited is closed in the front but descriptor 2, where our own lines go,
  * each beginning with "inductop:". libc only: no loop, no thread, and none may run yet when it is
- * called. SPDX-License-Identifier: Apache-2.0 */
+ * called.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_RUN_KEEPER_H
 #define INDUCTOP_RUN_KEEPER_H
 

@@ -1,5 +1,7 @@
 /* Starting what stands beside the job: the engine's process, and the environment in which the job's
- * ranks find us. SPDX-License-Identifier: Apache-2.0 */
+ * ranks find us.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_RUN_LAUNCH_H
 #define INDUCTOP_RUN_LAUNCH_H
 

@@ -1,4 +1,5 @@
 /* Lines of the front to the user, on the stderr that it shares with the job. libc only.
+ *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_RUN_SAY_H
 #define INDUCTOP_RUN_SAY_H

@@ -6,7 +6,9 @@
  * not, and the front passes it on. The sender's code does not tell: the hang-up of a session leader
  * comes from the kernel, and yet to the leader alone. It also continues a front that stopped
  * together with its job and, should the front be killed then, the job, so that the SIGTERM which
- * that brings is heard. libc only, one thread, never prints. SPDX-License-Identifier: Apache-2.0 */
+ * that brings is heard. libc only, one thread, never prints.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_RUN_WITNESS_H
 #define INDUCTOP_RUN_WITNESS_H
 
@@ -44,7 +46,8 @@ void witness_ended(struct witness *witness);
 /* Kills and reaps it; the front has no more questions. */
 void witness_dismiss(struct witness *witness);
 
-/* State letter of a process as in ps(1): T stopped by a signal, t by a debugger; X when it is gone. */
+/* State letter of a process as in ps(1): T stopped by a signal, t by a debugger; X when it is gone.
+ */
 char process_state(pid_t pid);
 
 #endif

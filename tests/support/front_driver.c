@@ -5,8 +5,9 @@
  *
  * Without --session the job runs bare. BEHAVIOUR: none, quiet (default; ends with the job),
  * summary, loud (1 MiB of last lines), dies, hangs (stays when the job has ended), report (what it
- * was given, to the file DIR/report), fails (cannot be started). SPDX-License-Identifier:
- * Apache-2.0 */
+ * was given, to the file DIR/report), fails (cannot be started).
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
