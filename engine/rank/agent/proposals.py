@@ -18,7 +18,6 @@ class Proposal(NamedTuple):
 
 _prepared: dict[int, Proposal] = {}
 _running = 0  # a schedule that has begun and has more entries
-_failed: dict[int, set[int]] = {}
 
 
 def _read(payload: bytes) -> Proposal:
@@ -39,7 +38,6 @@ def prepare(identity: int, payload: bytes) -> str | None:
             switch.check(settings, switch.current)
         for other in [i for i in _prepared if i != _running]:
             del _prepared[other]
-            _failed.pop(other, None)
         _prepared[identity] = proposal
         return None
     except Refused as refused:
@@ -53,13 +51,12 @@ def apply(identity: int, count: int, index: int) -> int:
     """Entry `index` now. Returns the count at which the next one acts, 0: none."""
     global _running
     try:
-        _note_failure(identity)
         switch.settle()
         proposal = _prepared.get(identity)
         if proposal is None or not 0 <= index < len(proposal.schedule):
             return 0
         offset, settings = proposal.schedule[index]
-        if text.key(settings) in _failed.get(identity, ()):
+        if index and (identity, text.key(settings)) in switch.failures:
             switch.tell(identity, proposal.by, switch.current, settings, "failed", count, reason="it failed before in this schedule")
         else:
             switch.apply(settings, identity, proposal.by, count)
@@ -71,11 +68,6 @@ def apply(identity: int, count: int, index: int) -> int:
     except Exception as error:
         core.trouble("apply", error)
         return 0
-
-
-def _note_failure(identity: int) -> None:
-    if switch.trial is not None and switch.trial.over and switch.trial.identity == identity:
-        _failed.setdefault(identity, set()).add(text.key(switch.trial.to))
 
 
 def outcome(identity: int, count: int, status: str) -> None:

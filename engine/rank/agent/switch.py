@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -26,6 +27,7 @@ optimizers: Callable[[], Iterable[Any]] = lambda: ()  # those that the job steps
 wake_boundary: Callable[[], None] = lambda: None  # the next boundary has something to do
 step_ns: Callable[[], int] = lambda: 0  # how long the step that ends took
 by_call = False  # the boundary is the beginning of a compiled call
+failures: deque[tuple[int, int]] = deque(maxlen=64)  # id and settings of what has failed
 _used: set[int] = set()
 _checked: dict[int, Wish] = {}  # settings to what they mean, as long as nothing is born
 _newcomers = False  # optimizers that were not there when settings were applied
@@ -407,6 +409,7 @@ def conclude() -> None:
         return
     fields.update(reason=verdict.reason, file=verdict.file, line=verdict.line)
     _tell_all(trial.asked, trial.before, "failed", trial.at, **fields)
+    failures.append((trial.identity, text.key(trial.to)))
     trial.over = True
 
 
