@@ -51,7 +51,8 @@ def label(settings: Settings) -> str:
     words = []
     for name in sorted(settings, key=lambda n: (order.get(n.rpartition("/")[2], len(order)), n)):
         value = settings[name]
-        words.append(value if name in ("scope", "mode") else f"{name.replace('options.', '', 1)}={value}")
+        alone = table()[name].get("label") == "value" if name in table() else name in ("scope", "mode")
+        words.append(value if alone else f"{name.replace('options.', '', 1)}={value}")
     return " ".join(words) or "as written"
 
 
@@ -95,8 +96,8 @@ def refusal(name: str, value: str) -> str | None:
         return None
     if bare not in LIVE:
         row = table().get(bare)
-        if row is not None and row.get("effect", "live") not in ("live", "LIVE"):
-            return f"setting '{bare}' cannot be switched live"
+        if row is not None and row.get("effect") != "live":
+            return f"setting '{bare}' cannot be switched live: it takes effect at the {row.get('effect', 'restart')}"
         known = dict.fromkeys([*LIVE, *(k for k in table() if "*" not in k)])
         return f"setting '{bare}' is not known{nearest(bare, known)}"
     if bare in CHOICES and value not in CHOICES[bare]:
