@@ -2,6 +2,7 @@
 """Lightning Fabric: compiled before setup(), which compiles again around the DDP wrapper."""
 
 import logging
+import os
 
 import lightning
 import torch
@@ -10,8 +11,11 @@ from model import Net
 from torch.nn import functional as F
 
 logging.getLogger("lightning.fabric").setLevel(logging.ERROR)
-fabric = lightning.Fabric(accelerator="cpu", devices=WORLD, strategy="ddp" if WORLD > 1 else "auto")
-fabric.launch()
+if os.environ.get("LT_CLI_USED"):  # under `fabric run`, which says all this and launches
+    fabric = lightning.Fabric()
+else:
+    fabric = lightning.Fabric(accelerator="cpu", devices=WORLD, strategy="ddp" if WORLD > 1 else "auto")
+    fabric.launch()
 torch.manual_seed(0)
 net = Net()
 model = torch.compile(net)
