@@ -64,12 +64,12 @@ static void write_table(void *ctx, const struct store *store) {
     put(outlet);
 }
 
-/* The signals of a terminal are not for us; a closed pipe is an error of write(), not our end. */
+/* Signals that end a job (a service manager's, pkill's) are not for us: the job's end is, and then we sum up. A closed pipe is an
+ * error of write(), not our end. */
 static void settle_process(void) {
+    static const int not_ours[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGXFSZ};
     prctl(PR_SET_NAME, "inductop-engine");
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGHUP, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
+    for (size_t i = 0; i < ARRAY_SIZE(not_ours); i++) signal(not_ours[i], SIG_IGN);
     if (chdir("/")) {} /* keeps no file system busy */
 }
 
@@ -109,7 +109,10 @@ int engine_process_main(int argc, char **argv) {
         struct outlet *outlet = &outlets[i];
         writer_init(&outlet->writer, &loop, fds[i]);
         bool is_lines = i == SINK_COUNT - 1;
-        if (is_lines) outlet->printer = printer_new();
+        if (is_lines) {
+            outlet->printer = printer_new();
+            writer_be_polite(&outlet->writer);
+        }
         sinks[count++] = (struct engine_sink){.event = is_lines ? write_lines : write_json,
                                               .step = is_lines ? NULL : write_step,
                                               .ended = is_lines ? write_table : NULL, .ctx = outlet};

@@ -64,10 +64,10 @@ int cli_main(int argc, char **argv) {
     struct options options;
     struct err err;
     int first = 1;
+    keeper_begin();
     if (argc > 1)
         for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
             if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
-    keeper_begin();
     options_init(&options);
     int rc = options_parse(argc, argv, &options, &first, &err);
     if (rc) return usage(&err);

@@ -21,19 +21,22 @@ struct writer {
     uv_work_t work;
     struct buf waiting, busy;
     int fd, error; /* error: errno that ended it, 0 */
-    bool is_busy;
+    bool is_busy, is_polite;
     uint64_t dropped_bytes;
 };
 
 /* The descriptor stays the caller's; it must stay open until writer_done(). */
 void writer_init(struct writer *writer, uv_loop_t *loop, int fd);
 
-/* Only when writer_is_idle(), or after the loop has ended. */
+/* Only when is_writer_idle(), or after the loop has ended. */
 void writer_done(struct writer *writer);
+
+/* The descriptor is the job's too: a pipe that nobody reads is never filled by us, or the job's own writes would block. */
+void writer_be_polite(struct writer *writer);
 
 void writer_add(struct writer *writer, const char *bytes, size_t size);
 
 /* Nothing waits and nothing is being written. */
-bool writer_is_idle(const struct writer *writer);
+bool is_writer_idle(const struct writer *writer);
 
 #endif
