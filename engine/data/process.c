@@ -29,6 +29,22 @@ struct process *process_new(const char *key, const char *group, int rank) {
     return process;
 }
 
+void process_changed(struct process *process) {
+    shared_unref(process->frozen);
+    process->frozen = NULL;
+}
+
+void process_rename(struct process *process, const char *key, const char *group) {
+    free(process->key);
+    free(process->texts[TEXT_GROUP]);
+    process->key = mem_strdup(key);
+    process->texts[TEXT_GROUP] = mem_strdup(group);
+    process->facts.group = process->texts[TEXT_GROUP];
+    process_changed(process);
+    shared_unref(process->identity);
+    process->identity = NULL;
+}
+
 static void use_free(struct use *use) {
     for (size_t i = 0; i < use->breaks_count; i++) free(use->breaks[i]);
     free(use->breaks);
@@ -43,11 +59,6 @@ static void unit_done(struct store_unit *unit) {
     free((char *)unit->file);
     free((char *)unit->origin);
     free((char *)unit->target);
-}
-
-void process_changed(struct process *process) {
-    shared_unref(process->frozen);
-    process->frozen = NULL;
 }
 
 void process_free(struct process *process) {

@@ -53,6 +53,9 @@ struct process {
 struct process *process_new(const char *key, const char *group, int rank);
 void process_free(struct process *process);
 
+/* Another key and group. */
+void process_rename(struct process *process, const char *key, const char *group);
+
 /* Any event that names this rank, steps apart. */
 void process_take(struct process *process, const struct event *event);
 

@@ -120,14 +120,32 @@ struct process *store_process(struct store *store, const char *group, int rank) 
 }
 
 /* A process that is only asleep or refused sends no steps: those of its number are another's. */
-static void take_hello(struct store *store, struct process *process, const struct event *event) {
+static bool takes_part(const struct event *event) {
+    static const char *const others[] = {"asleep", "refused", "exited", "lost", "finished"};
     const char *state = event_text(event, "state");
-    struct process *latest = latest_of(store, process->facts.rank);
-    bool is_idle = state && (strcmp(state, "asleep") == 0 || strcmp(state, "refused") == 0);
-    bool is_over = state && (strcmp(state, "exited") == 0 || strcmp(state, "lost") == 0 ||
-                             strcmp(state, "finished") == 0);
-    if (latest == process || is_idle || is_over) return;
-    set_latest(store, process);
+    for (size_t i = 0; state && i < ARRAY_SIZE(others); i++)
+        if (strcmp(others[i], state) == 0) return false;
+    return true;
+}
+
+/* What a tape tells of a rank before its first hello belongs to that hello's group. */
+static void adopt(struct store *store, const struct event *event, const char *group) {
+    struct process *process, *nameless;
+    if (!group || !group[0] || !takes_part(event)) return;
+    CLEANUP(cleanup_free) char *key = mem_printf("%d %s", event->rank, group);
+    CLEANUP(cleanup_free) char *no_key = mem_printf("%d ", event->rank);
+    HASH_FIND_STR(store->by_key, no_key, nameless);
+    HASH_FIND_STR(store->by_key, key, process);
+    if (process || !nameless) return;
+    HASH_DEL(store->by_key, nameless);
+    process_rename(nameless, key, group);
+    nameless->group = store_group(store, group)->index;
+    HASH_ADD_KEYPTR(hh, store->by_key, nameless->key, strlen(nameless->key), nameless);
+}
+
+static void take_hello(struct store *store, struct process *process, const struct event *event) {
+    if (takes_part(event) && latest_of(store, process->facts.rank) != process)
+        set_latest(store, process);
 }
 
 /* ---- the rest of the kinds ---- */
@@ -244,6 +262,7 @@ void store_take(struct store *store, const struct event *event, const char *grou
         return;
     }
     if (event->kind == EVENT_RANK && event_text(event, "group")) group = event_text(event, "group");
+    if (event->has_rank && event->kind == EVENT_RANK) adopt(store, event, group);
     if (event->has_rank) process = store_process(store, group, event->rank);
     bool is_news = views_is_news(store, process, event);
     if (process) process_take(process, event);

@@ -4,8 +4,9 @@
  * A rank is a process: the pair of its group and its rank number. After an elastic restart the same
  * number in a new group is another one, and both stay. An event names its rank only by number: the
  * caller that knows the connection passes the group; with NULL (a tape) it is the process that last
- * said hello with that number (asleep and refused ones do not count there). A rank's variants are
- * its uses: what was seen while these settings were in force.
+ * said hello with that number (asleep and refused ones do not count there). What is told of a
+ * number before any hello becomes that of the first. A rank's variants are its uses: what was seen
+ * while these settings were in force.
  *
  * How each figure comes from the events (each use counts those of its rank and `variant`):
  *

@@ -194,6 +194,22 @@ static void test_restart_makes_another_process(void **state) {
     store_free(store);
 }
 
+static void test_what_comes_before_the_hello_belongs_to_it(void **state) {
+    (void)state;
+    struct store *store = store_new();
+    tell(store, "unit", "'t':0,'rank':0,'unit':0,'name':'Net','origin':'script'");
+    hello(store, 0, "launcher", "asleep");
+    hello(store, 0, "run/0", "hooked");
+    step(store, 0, 0, 1, 0);
+    hello(store, 0, "run/1", "hooked");
+    assert_int_equal(store_rank_count(store), 3);
+    assert_string_equal(store_rank(store, 0)->group, "run/0");
+    assert_true(store_rank(store, 0)->unit_count == 1 && store_rank(store, 0)->steps == 1);
+    assert_null(store_find_rank(store, "", 0));
+    assert_ptr_equal(store_find_rank(store, "run/0", 0), store_rank(store, 0));
+    store_free(store);
+}
+
 static void test_the_caller_knows_the_group_better(void **state) {
     (void)state;
     struct store *store = store_new();
@@ -538,6 +554,7 @@ int main(void) {
         cmocka_unit_test(test_figures_by_rank_and_variant),
         cmocka_unit_test(test_compiles_and_breaks),
         cmocka_unit_test(test_restart_makes_another_process),
+        cmocka_unit_test(test_what_comes_before_the_hello_belongs_to_it),
         cmocka_unit_test(test_the_caller_knows_the_group_better),
         cmocka_unit_test(test_status_of_a_switch_over_ranks),
         cmocka_unit_test(test_attempts_and_refusals_without_an_id),
