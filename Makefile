@@ -1,11 +1,11 @@
 # A thin front door to the cmake presets. `make help` lists what there is.
-.PHONY: all build deps demo test test-quick test-asan bench screenshots install clean help
+.PHONY: all build everything deps demo test test-quick test-asan bench screenshots install clean help
 
 all: build
 
 build: | .deps-build ## build build/inductop
 	@cmake --preset default >build/.configure.log 2>&1 || { cat build/.configure.log; exit 1; }
-	@cmake --build --preset default
+	@cmake --build --preset default --target product
 
 .PHONY: .deps-build .deps-torch .deps-test
 .deps-build:
@@ -22,16 +22,19 @@ deps: ## install what is missing: system packages, torch, what the tests need
 demo: build .deps-torch ## train a real two-rank model under inductop, switching its settings as it runs
 	@PATH="$$(scripts/deps python-bin):$$PATH" build/inductop demo
 
-test: build .deps-torch .deps-test ## build and run every test
+everything: build
+	@cmake --build --preset default
+
+test: everything .deps-torch .deps-test ## build and run every test
 	@scripts/test all
 
-test-quick: build .deps-torch .deps-test ## the tests that take no minutes
+test-quick: everything .deps-torch .deps-test ## the tests that take no minutes
 	@scripts/test quick
 
-test-asan: build .deps-torch .deps-test ## our processes under the address and undefined-behaviour sanitizers
+test-asan: everything .deps-torch .deps-test ## our processes under the address and undefined-behaviour sanitizers
 	@scripts/test asan
 
-bench: build .deps-torch .deps-test ## measure, and print what was measured
+bench: everything .deps-torch .deps-test ## measure, and print what was measured
 	@scripts/bench
 
 screenshots: build ## make the pictures from tapes
