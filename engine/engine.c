@@ -111,6 +111,7 @@ static void turn(uv_timer_t *timer) {
     command_turn(engine);
     proposer_turn(engine->proposer, clock_now_ns());
     viewers_turn(engine->viewers);
+    if (!engine->is_closing) stalled_turn(engine);
     if (engine->is_closing) close_all(engine);
     else if (engine->ended_ns) end_job(engine);
     else baselines_turn(engine->baselines);
@@ -202,6 +203,7 @@ void engine_free(struct engine *engine) {
     page_close(engine->page);
     store_free(engine->store);
     viewers_free(engine->viewers);
+    stalled_end(engine);
     json_decref(engine->start);
     buf_done(&engine->line);
     if (engine->job_fd >= 0) close(engine->job_fd);

@@ -145,6 +145,7 @@ static void gone(void *ctx, struct peer *peer) {
             *at = guest->next;
             break;
         }
+    peer_set_data(peer, NULL);
     if (guest->role == GUEST_RANK) {
         proposer_leave(engine->proposer, peer);
         baselines_gone(engine->baselines, guest);
@@ -152,12 +153,15 @@ static void gone(void *ctx, struct peer *peer) {
             bool lives = process_start(guest->pid) != 0;
             intake_lost(engine, guest, lives ? "stalled" : "lost",
                         lives ? "the connection ended, the process lives" : "the process ended without a word: killed?");
+            if (lives) {
+                stalled_add(engine, guest);
+                return;
+            }
         }
     }
     viewers_gone(engine->viewers, guest);
     json_decref(guest->identity);
     free(guest);
-    peer_set_data(peer, NULL);
 }
 
 const struct hub_ops intake_ops = {.frame = took, .gone = gone};

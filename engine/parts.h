@@ -44,6 +44,7 @@ struct engine {
     int lock;
     struct hub *hub;
     struct guest *guests;
+    struct guest *stalled; /* ranks that are not connected any more; stalled.c */
     struct store *store;
     struct viewers *viewers;
     struct page *page;
@@ -70,6 +71,11 @@ void engine_problem(struct engine *engine, const char *what, const char *text, c
 /* intake.c: frames from ranks and viewers. */
 extern const struct hub_ops intake_ops;
 void intake_lost(struct engine *engine, struct guest *guest, const char *state, const char *reason);
+
+/* stalled.c: takes over the guest of a rank whose connection ended while its process lived. */
+void stalled_add(struct engine *engine, struct guest *guest);
+void stalled_turn(struct engine *engine);
+void stalled_end(struct engine *engine);
 
 /* commands.c: what viewers ask for, and what becomes of proposals. */
 void command_take(struct engine *engine, struct guest *guest, const struct frame *frame);

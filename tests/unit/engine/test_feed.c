@@ -49,7 +49,7 @@ static struct lab {
     char base[32];
     uv_loop_t loop;
     struct session session;
-    pid_t job;
+    pid_t job, rank_pid; /* rank_pid: that ranks say; 0: ours */
     struct engine *engine;
     struct page *page;
     uint64_t start_ns;
@@ -161,7 +161,7 @@ static void rank_starts(struct rank *rank, const char *group, uint32_t number) {
     int size = snprintf(hello, sizeof hello,
                         "{\"v\":1,\"role\":\"rank\",\"pid\":%d,\"group\":\"%s\",\"group_index\":%u,\"slot\":%u,\"gen\":%u,"
                         "\"nonce\":\"%016" PRIx64 "\"}",
-                        (int)getpid(), group, rank->seat.group, rank->seat.slot, rank->seat.gen, lab->page->nonce);
+                        (int)(lab->rank_pid ? lab->rank_pid : getpid()), group, rank->seat.group, rank->seat.slot, rank->seat.gen, lab->page->nonce);
     wire_send(&rank->wire, FRAME_HELLO, hello, (size_t)size);
     rank_tells(rank, "rank",
                "'rank':%u,'world':1,'host':'h','pid':%d,'python':'3.11','torch':'2.13','device':'cpu','group':'%s',"
@@ -575,6 +575,24 @@ static void test_who_comes_back_is_told_what_came_meanwhile(void **state) {
     wire_close(&rank.wire);
 }
 
+static void test_a_rank_that_is_being_killed_is_lost_in_the_end(void **state) {
+    (void)state;
+    struct rank rank;
+    lab->rank_pid = fork();
+    if (lab->rank_pid == 0)
+        for (;;) pause();
+    rank_starts(&rank, "g", 0);
+    rank_steps(&rank, 10);
+    screen_starts(0);
+    wait_until(steps_of(0) == 10);
+    wire_close(&rank.wire);
+    wait_until(strcmp(rank_of(0)->who->state, "stalled") == 0);
+    kill(lab->rank_pid, SIGKILL);
+    waitpid(lab->rank_pid, NULL, 0);
+    wait_until(strcmp(rank_of(0)->who->state, "lost") == 0);
+    assert_int_equal(snapshot_activity(shown, shown->ranks[0]), ACTIVITY_LOST);
+}
+
 static void test_the_end(void **state) {
     (void)state;
     struct rank rank;
@@ -606,6 +624,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_a_command_that_is_not_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_screen_that_does_not_read_costs_nothing_and_catches_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_who_comes_back_is_told_what_came_meanwhile, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_rank_that_is_being_killed_is_lost_in_the_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_end, set_up, tear_down),
     };
     signal(SIGPIPE, SIG_IGN); /* as every process of ours with a loop */
