@@ -170,17 +170,28 @@ int run_job(const struct options *options, char *const *command) {
     keep(&run);
 }
 
+/* The tour: whole as the script has it, regional, regional with dynamic shapes, something that cannot act on a CPU, and back. The
+ * first two are measured against eager. */
+static char *const tour[] = {"--baseline", "on", "--at", "330:scope=regional", "--at", "660:dynamic=on", "--at", "700:cudagraphs=on",
+                             "--at", "720:as-written"};
+
 int run_demo(int argc, char **argv) {
     struct options options;
     struct err err;
     int first = 0;
     CLEANUP(cleanup_free) char *support = NULL;
-    options_init(&options);
     if (launch_support_dir(&support, &err)) return complain(&err);
     CLEANUP(cleanup_free) char *script = mem_printf("%s/demo/train.py", support);
-    CLEANUP(cleanup_free) char *tour = mem_printf("%s/demo/tour.txt", support);
-    (void)tour;
-    if (options_parse(argc, argv, &options, &first, &err)) return complain(&err);
-    char *command[] = {"torchrun", "--nproc-per-node=2", "--standalone", script, NULL};
-    return run_job(&options, command);
+    char *command[] = {"python3", "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone", script, "--steps", "760", NULL};
+    CLEANUP(cleanup_free) char **words = mem_array(ARRAY_SIZE(tour) + (size_t)argc + 1, sizeof *words);
+    words[0] = argv[0];
+    memcpy(words + 1, tour, sizeof tour);
+    for (int i = 1; i < argc; i++) words[ARRAY_SIZE(tour) + (size_t)i] = argv[i];
+    options_init(&options);
+    int count = (int)ARRAY_SIZE(tour) + argc;
+    int rc = options_parse(count, words, &options, &first, &err);
+    if (rc == 0 && first < count) rc = err_set(&err, ERR_USAGE, "the demo takes options only, not '%s'", words[first]);
+    rc = rc ? complain(&err) : run_job(&options, command);
+    options_done(&options);
+    return rc;
 }
