@@ -16,7 +16,7 @@ struct entry {
 
 static void entry_done(void *thing) {
     struct entry *entry = thing;
-    line_done(&entry->line);
+    telling_line_done(&entry->line);
     rank_set_done(&entry->ranks);
     free((char *)entry->shown.ranks);
 }

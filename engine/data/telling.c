@@ -13,7 +13,7 @@
 #include "engine/data/words.h"
 #include "engine/base/banned.h"
 
-void line_done(struct line *line) {
+void telling_line_done(struct line *line) {
     free(line->key);
     free(line->what);
     free(line->text);

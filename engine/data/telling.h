@@ -34,6 +34,6 @@ bool line_of_event(const struct event *event, const struct telling *telling, str
 /* Of a switch after an event about it; `status` over all its ranks. */
 bool line_of_switch(const struct switch_facts *facts, enum switch_status status, struct line *ret);
 
-void line_done(struct line *line);
+void telling_line_done(struct line *line);
 
 #endif

@@ -103,7 +103,7 @@ static void add_line(struct store *store, const struct process *process, const s
     };
     if (!line_of_event(event, &telling, &line)) return;
     recent_add(&store->views->events, event, &line);
-    line_done(&line);
+    telling_line_done(&line);
 }
 
 static const char *unit_name(const struct process *process, const struct event *event) {
@@ -139,5 +139,5 @@ void views_switch(struct store *store, const struct event *event,
     if (!store->views) return;
     if (!line_of_switch(facts, store_switch_status(store, (size_t)facts->seq), &line)) return;
     recent_set(&store->views->events, event, &line, &facts->ranks);
-    line_done(&line);
+    telling_line_done(&line);
 }
