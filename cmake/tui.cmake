@@ -1,5 +1,5 @@
-# The screen: everything in tui/ but main.c, as the library room_tui. Without ncursesw or libtermkey it is left out, and the program
-# runs headless.
+# The screen: everything in tui/ but main.c, as the libraries room_tui (what draws, pure but for the terminal) and room_app (panels,
+# app and commands, on top of the engine). Without ncursesw or libtermkey they are left out, and the program runs headless.
 pkg_check_modules(NCURSES IMPORTED_TARGET ncursesw)
 pkg_check_modules(TERMKEY IMPORTED_TARGET termkey)
 pkg_check_modules(VTERM IMPORTED_TARGET vterm)
@@ -7,8 +7,17 @@ pkg_check_modules(VTERM IMPORTED_TARGET vterm)
 if(NCURSES_FOUND AND TERMKEY_FOUND)
   file(GLOB tui_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tui/*.c)
   list(REMOVE_ITEM tui_sources ${CMAKE_SOURCE_DIR}/tui/main.c)
+  set(app_sources view staging reproduce preset_shelf panels app app_keys app_actions app_turning script screen command
+      replay_command attach_command)
+  list(TRANSFORM app_sources REPLACE "(.+)" "${CMAKE_SOURCE_DIR}/tui/\\1.c")
+  list(REMOVE_ITEM tui_sources ${app_sources})
+  file(GLOB panel_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tui/panels/*.c)
   add_library(room_tui STATIC ${tui_sources})
   target_link_libraries(room_tui PUBLIC room_base m PRIVATE PkgConfig::NCURSES PkgConfig::TERMKEY)
+  add_library(room_app STATIC ${app_sources} ${panel_sources})
+  target_link_libraries(room_app PUBLIC room_tui room_cli)
+  target_compile_definitions(inductop PRIVATE INDUCTOP_SCREEN)
+  target_link_libraries(inductop PRIVATE room_app)
 else()
   message(STATUS "left out: the screen (ncursesw or libtermkey is not installed)")
 endif()

@@ -1,0 +1,54 @@
+/* The screen's mind: which panels are seen, what keys do, what is staged. It draws on a canvas and
+ * takes keys; it knows no terminal and no loop, so a script drives it as a person does.
+ *
+ *     app_turn()   a newer picture, unless it is frozen
+ *     app_key()    one key; what it causes beyond the app comes back as effects
+ *     app_draw()   the picture on a canvas of any size
+ *
+ * Belongs to who made it; lends the feed. One thread.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef INDUCTOP_TUI_APP_H
+#define INDUCTOP_TUI_APP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/base/err.h"
+#include "engine/feed.h"
+#include "tui/canvas.h"
+#include "tui/chart.h"
+#include "tui/keys.h"
+
+/* Besides those of enum action_effect. */
+enum app_effect {
+    APP_EFFECT_DRAW = 1 << 8,     /* the picture changed */
+    APP_EFFECT_REPAINT = 1 << 9,  /* the whole terminal is painted again */
+    APP_EFFECT_THEME = 1 << 10,   /* the next theme */
+};
+
+struct app;
+
+struct app_options {
+    struct feed *feed;   /* lent as long as the app lives */
+    const char *support; /* folder of the shipped presets, or NULL; copied */
+    enum chart_ink ink;
+};
+
+struct app *app_new(const struct app_options *options);
+struct app *app_free(struct app *app);
+
+/* `now_ns` as for feed_turn(). Returns true when there is more to come at once: turn again soon. */
+bool app_turn(struct app *app, uint64_t now_ns);
+
+/* Returns effects: enum action_effect and enum app_effect. */
+unsigned app_key(struct app *app, const struct key *key);
+
+/* Puts up a message in the row of what is staged, until the next key. */
+void app_tell(struct app *app, unsigned style, const char *format, ...) ATTR_PRINTF(3, 4);
+
+void app_draw(struct app *app, struct canvas *canvas);
+
+/* Runs an action by its name, "toggle d", "view 3"; fails when there is none. For scripts. */
+int app_run(struct app *app, const char *text, unsigned *ret_effects, struct err *err);
+
+#endif

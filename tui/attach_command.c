@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tui/attach_command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uv.h>
+
+#include "engine/base/attr.h"
+#include "engine/cli/engine_process.h"
+#include "engine/feed.h"
+#include "engine/support.h"
+#include "tui/app.h"
+#include "tui/command.h"
+#include "tui/screen.h"
+#include "tui/theme.h"
+#include "engine/base/banned.h"
+
+static const char usage[] =
+    "usage: inductop attach [JOB] [--ascii] [--no-color] [--theme NAME] [--refresh MS]\n\n"
+    "JOB is the name of a session; without it the newest job that runs. q leaves; the job goes on.\n";
+
+static void on_change(void *ctx) {
+    *(bool *)ctx = true;
+}
+
+/* What a person who has left should know. */
+static void say_goodbye(const struct feed_facts *facts, const char *name) {
+    if (facts->state == SOURCE_ENDED)
+        fprintf(stderr, "inductop: job '%s' has ended\n", name);
+    else
+        fprintf(stderr, "inductop: job '%s' goes on; 'inductop attach %s' comes back\n", name, name);
+}
+
+static int show(const struct session *session, const struct command_words *words, int theme,
+                struct err *err) {
+    uv_loop_t loop;
+    bool changed = true;
+    int number = 0;
+    CLEANUP(cleanup_free) char *support = support_folder();
+    uv_loop_init(&loop);
+    struct feed *feed = feed_attach(&(struct feed_options){
+        .loop = &loop, .session = session, .is_attached = true,
+        .start_engine = engine_process_start, .changed = on_change, .ctx = &changed});
+    struct app *app = app_new(&(struct app_options){.feed = feed, .support = support,
+                                                    .ink = words->ink});
+    struct screen_options options = {
+        .loop = &loop, .app = app, .changed = &changed, .refresh_ms = words->refresh_ms,
+        .term = {.ascii = words->ascii, .no_color = words->no_color, .theme = theme}};
+    int rc = screen_run(&options, &number, err);
+    if (rc == 0 && number == 0) {
+        struct feed_facts facts = feed_facts(feed);
+        say_goodbye(&facts, session->name);
+    }
+    app_free(app);
+    feed_free(feed);
+    uv_run(&loop, UV_RUN_NOWAIT);
+    uv_loop_close(&loop);
+    return rc ? rc : number ? 128 + number : 0;
+}
+
+int attach_command(int argc, char **argv) {
+    struct command_words words;
+    struct session session;
+    struct err err = {.hint = ""};
+    int theme = -1;
+    if (command_parse(argc, argv, "theme chart ascii no-color refresh help", &words, &err))
+        return command_complain(&err);
+    if (words.help) {
+        fputs(usage, stdout);
+        return 0;
+    }
+    if (words.theme && (theme = theme_find(words.theme)) < 0) {
+        err_set(&err, ERR_USAGE, "theme '%s' is not known", words.theme);
+        return command_complain(&err);
+    }
+    if (session_open(&session, words.argument, &err)) return command_complain(&err);
+    int rc = show(&session, &words, theme, &err);
+    session_done(&session);
+    return rc < 0 ? command_complain(&err) : rc;
+}

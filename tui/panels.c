@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tui/panels.h"
+
+#include <string.h>
+
+#include "engine/base/attr.h"
+#include "engine/base/banned.h"
+
+extern const struct panel_class panel_header, panel_settings, panel_chart, panel_speedup,
+    panel_staged, panel_strip, panel_ranks, panel_findings, panel_output, panel_compiles,
+    panel_breaks, panel_presets, panel_log, panel_help, panel_footer;
+
+static const struct panel_class *const classes[] = {
+    &panel_header,   &panel_settings, &panel_chart,  &panel_speedup,  &panel_staged,
+    &panel_strip,    &panel_ranks,    &panel_findings, &panel_output, &panel_compiles,
+    &panel_breaks,   &panel_presets,  &panel_log,    &panel_help,     &panel_footer,
+};
+_Static_assert(ARRAY_SIZE(classes) == PANEL_COUNT, "every panel has a place in the app");
+
+const struct panel_class *const *panel_classes(size_t *ret_count) {
+    *ret_count = ARRAY_SIZE(classes);
+    return classes;
+}
+
+int panel_at(enum place place) {
+    for (int i = 0; i < PANEL_COUNT; i++)
+        if (classes[i]->place == place && place != PLACE_VIEW) return i;
+    return -1;
+}
+
+int panel_of_view(int view) {
+    for (int i = 0; i < PANEL_COUNT; i++)
+        if (classes[i]->view == view && view != VIEW_NONE) return i;
+    return -1;
+}
+
+int panel_find(const char *name) {
+    for (int i = 0; i < PANEL_COUNT; i++)
+        if (strcmp(classes[i]->name, name) == 0) return i;
+    return -1;
+}

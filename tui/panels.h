@@ -1,0 +1,61 @@
+/* Panels: each one file of tui/panels/ that ends in one record of this kind, and one row in
+ * panels.c.
+ *
+ * A panel draws a snapshot and the view (tui/view.h) on an area; it knows no terminal, no app and
+ * no engine. It has a state of its own, made by open(), with cursor and order. One thread.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef INDUCTOP_TUI_PANELS_H
+#define INDUCTOP_TUI_PANELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "tui/canvas.h"
+#include "tui/keymap.h"
+#include "tui/layout.h"
+#include "tui/table.h"
+#include "tui/view.h"
+
+enum { PANEL_COUNT = 15 };
+enum { VIEW_OVERVIEW = 1, VIEW_LOG = 100, VIEW_HELP, VIEW_NONE = 0 };
+
+struct panel_class {
+    const char *name, *title, *help;
+    enum place place; /* in the overview; PLACE_VIEW: not in it */
+    int view;         /* the number that shows it alone, of the action "view"; VIEW_NONE: none */
+    enum key_scope scope;
+
+    /* Its state; NULL functions: it has none. */
+    void *(*open)(void);
+    void (*close)(void *state);
+
+    /* A new snapshot: rows may be kept until the next one, as long as the snapshot is. May be NULL. */
+    void (*update)(void *state, const struct view *view);
+
+    void (*draw)(void *state, const struct view *view, struct area area, bool has_focus);
+
+    /* Its table, for keys that move, sort, filter and tag. NULL: it has none. */
+    struct table *(*table)(void *state);
+
+    /* What the row of the cursor is about: the key of a setting, the name of a preset. NULL: it is
+     * about nothing that can be named so. Lent until the next update. */
+    const char *(*subject)(void *state);
+
+    /* A panel of text moves by itself; NULL: it does not move. */
+    void (*move)(void *state, enum table_move move);
+
+    /* Draws more about the row of its cursor, with its title; NULL: there is none. */
+    void (*detail)(void *state, const struct view *view, struct area area);
+
+    /* Rows that it would like to have under its title; NULL: it does not matter. */
+    int (*rows)(const struct view *view);
+};
+
+const struct panel_class *const *panel_classes(size_t *ret_count);
+
+/* The panel at a place of the overview, that of a view; -1: none. */
+int panel_at(enum place place);
+int panel_of_view(int view);
+int panel_find(const char *name);
+
+#endif

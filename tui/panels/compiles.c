@@ -1,0 +1,191 @@
+/* Compilations, newest first: what was compiled, why, and where the time went.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/attr.h"
+#include "engine/base/mem.h"
+#include "tui/format.h"
+#include "tui/panels.h"
+#include "engine/base/banned.h"
+
+struct compiles_panel {
+    struct table *table;
+    const struct snapshot *snapshot; /* lent until the next update: the table's rows */
+};
+
+static const struct snapshot_compile *compile_of(const void *rows, size_t i) {
+    const struct snapshot *snapshot = ((const struct compiles_panel *)rows)->snapshot;
+    return snapshot->compiles[snapshot->compile_count - 1 - i];
+}
+
+static void show_step(const void *rows, size_t i, struct table_cell *cell) {
+    const struct snapshot_compile *compile = compile_of(rows, i);
+    show_put(cell, STYLE_DIM,
+             format_count(compile->has_step ? (double)compile->step : NAN).text);
+}
+
+static double step_number(const void *rows, size_t i) {
+    const struct snapshot_compile *compile = compile_of(rows, i);
+    return compile->has_step ? (double)compile->step : NAN;
+}
+
+static double rank_number(const void *rows, size_t i) {
+    return compile_of(rows, i)->rank;
+}
+
+static void show_rank(const void *rows, size_t i, struct table_cell *cell) {
+    show_printf(cell, STYLE_PLAIN, "%d", compile_of(rows, i)->rank);
+}
+
+static void show_trigger(const void *rows, size_t i, struct table_cell *cell) {
+    const char *trigger = compile_of(rows, i)->trigger;
+    show_put(cell, trigger && !strcmp(trigger, "recompile") ? STYLE_WARN : STYLE_PLAIN, trigger);
+}
+
+static double ms_number(const void *rows, size_t i) {
+    return compile_of(rows, i)->ms * 1e6;
+}
+
+static void show_ms(const void *rows, size_t i, struct table_cell *cell) {
+    show_put(cell, STYLE_STRONG, format_duration(ms_number(rows, i)).text);
+}
+
+#define PHASE(name)                                                                                \
+    static double name##_number(const void *rows, size_t i) {                                      \
+        return compile_of(rows, i)->name##_ms * 1e6;                                               \
+    }                                                                                              \
+    static void show_##name(const void *rows, size_t i, struct table_cell *cell) {                 \
+        show_put(cell, STYLE_PLAIN, format_duration(name##_number(rows, i)).text);                 \
+    }
+
+PHASE(dynamo)
+PHASE(aot)
+PHASE(inductor)
+PHASE(codegen)
+PHASE(backend)
+PHASE(rest)
+
+static void show_frame(const void *rows, size_t i, struct table_cell *cell) {
+    const struct snapshot_compile *compile = compile_of(rows, i);
+    const char *why = compile->failed ? compile->failed : compile->cause;
+    show_printf(cell, compile->failed ? STYLE_BAD : STYLE_PLAIN, "%s%.80s%s%.140s",
+                compile->frame ? "" : "id ", compile->frame ? compile->frame : compile->id,
+                why ? ": " : "", why ? why : "");
+}
+
+static const struct table_column columns[] = {
+    {"step", "step", "step in which it was compiled", 6, 0, ALIGN_RIGHT, true, 0, 0, show_step,
+     step_number},
+    {"rank", "rank", "", 4, 0, ALIGN_RIGHT, false, 1, 0, show_rank, rank_number},
+    {"trigger", "trigger", "first, variant, recompile, backward, runtime", 9, 0, ALIGN_LEFT, false,
+     0, 0, show_trigger, NULL},
+    {"time", "time", "wall time", 7, 0, ALIGN_RIGHT, true, 0, 1e9, show_ms, ms_number},
+    {"dynamo", "dynamo", "tracing", 7, 0, ALIGN_RIGHT, true, 3, 1e9, show_dynamo, dynamo_number},
+    {"aot", "aot", "forward and backward", 7, 0, ALIGN_RIGHT, true, 4, 1e9, show_aot, aot_number},
+    {"inductor", "inductor", "lowering", 8, 0, ALIGN_RIGHT, true, 5, 1e9, show_inductor,
+     inductor_number},
+    {"codegen", "codegen", "writing code", 7, 0, ALIGN_RIGHT, true, 6, 1e9, show_codegen,
+     codegen_number},
+    {"backend", "backend", "the compiler of that code", 7, 0, ALIGN_RIGHT, true, 7, 1e9,
+     show_backend, backend_number},
+    {"rest", "rest", "not attributed", 7, 0, ALIGN_RIGHT, true, 8, 1e9, show_rest, rest_number},
+    {"frame", "frame and cause", "what was compiled, and why again", 24, 1, ALIGN_LEFT, false, 0,
+     0, show_frame, NULL},
+};
+
+static uint64_t id_of(const void *rows, size_t i) {
+    return compile_of(rows, i)->seq;
+}
+
+static void *open_panel(void) {
+    struct compiles_panel *panel = mem_new(sizeof *panel);
+    panel->table = table_new(columns, ARRAY_SIZE(columns));
+    table_set_empty(panel->table, "nothing was compiled yet");
+    return panel;
+}
+
+static void close_panel(void *state) {
+    struct compiles_panel *panel = state;
+    table_free(panel->table);
+    free(panel);
+}
+
+static void update(void *state, const struct view *view) {
+    struct compiles_panel *panel = state;
+    panel->snapshot = view->snapshot;
+    table_update(panel->table, &(struct table_source){panel, view->snapshot->compile_count, id_of});
+}
+
+static void draw(void *state, const struct view *view, struct area area, bool has_focus) {
+    (void)view;
+    table_draw(((struct compiles_panel *)state)->table, area, has_focus);
+}
+
+static struct table *table(void *state) {
+    return ((struct compiles_panel *)state)->table;
+}
+
+static const struct snapshot_cause *cause_of(const struct snapshot *snapshot,
+                                             const struct snapshot_compile *compile) {
+    for (size_t i = 0; compile->cause && i < snapshot->cause_count; i++) {
+        const struct snapshot_cause *cause = snapshot->causes[i];
+        bool is_frame = cause->frame && compile->frame && !strcmp(cause->frame, compile->frame);
+        if (is_frame && cause->cause && strstr(compile->cause, cause->cause)) return cause;
+    }
+    return NULL;
+}
+
+static int draw_pairs(struct area area, int y, const char *name, const struct snapshot_pairs *pairs) {
+    if (!pairs || pairs->count == 0) return y;
+    int x = 12;
+    area_text(area, 1, y, STYLE_DIM, name);
+    for (size_t i = 0; i < pairs->count; i++)
+        x += area_printf(area, x, y, STYLE_PLAIN, "%.40s %.40s   ", pairs->pairs[i].key,
+                         pairs->pairs[i].value);
+    return y + 1;
+}
+
+static void detail(void *state, const struct view *view, struct area area) {
+    struct compiles_panel *panel = state;
+    size_t row;
+    struct area body = view_title(area, false, "The compilation under the cursor", "");
+    if (!table_cursor(panel->table, &row)) return;
+    const struct snapshot_compile *compile = compile_of(panel, row);
+    const struct snapshot_cause *cause = cause_of(view->snapshot, compile);
+    const struct snapshot_variant *variant = snapshot_variant(view->snapshot, compile->variant);
+    int y = 0;
+    area_text(body, 1, y, STYLE_DIM, "under");
+    area_text(body, 12, y++, STYLE_PLAIN, variant && variant->label ? variant->label : "-");
+    y = draw_pairs(body, y, "graph", compile->graph);
+    y = draw_pairs(body, y, "caches", compile->cache);
+    if (!compile->cause) return;
+    area_text(body, 1, y, STYLE_DIM, "cause");
+    struct area text = area_shrink(body, 12, y, 1, 0);
+    y += area_wrap(text, STYLE_PLAIN, cause ? cause->words : compile->cause);
+    if (!cause) return;
+    area_text(body, 1, y, STYLE_DIM, "so far");
+    area_printf(body, 12, y++, STYLE_PLAIN, "%llu times, %s, ranks %.60s",
+                (unsigned long long)cause->count, format_duration(cause->seconds * 1e9).text,
+                cause->ranks);
+    if (!cause->remedy) return;
+    area_text(body, 1, y, STYLE_DIM, "remedy");
+    area_wrap(area_shrink(body, 12, y, 1, 0), STYLE_WARN, cause->remedy);
+}
+
+const struct panel_class panel_compiles = {
+    .name = "compiles",
+    .title = "Compilations",
+    .help = "compilations: what, why, and where the time went; the cause of a recompile",
+    .place = PLACE_VIEW,
+    .view = 3,
+    .scope = KEY_SCOPE_TABLE,
+    .open = open_panel,
+    .close = close_panel,
+    .update = update,
+    .draw = draw,
+    .table = table,
+    .detail = detail,
+};

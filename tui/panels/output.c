@@ -1,0 +1,103 @@
+/* What the job wrote.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/mem.h"
+#include "tui/panels.h"
+#include "tui/text.h"
+#include "engine/base/banned.h"
+
+enum { COLUMNS = 120, ROWS = 40 };
+
+struct output_panel {
+    struct text *text;
+    uint64_t told; /* outputs of the snapshot that were taken in */
+    uint64_t up;   /* lines that the window stands above the end */
+    int height;    /* of the window when it was drawn */
+};
+
+static void *open_panel(void) {
+    struct output_panel *panel = mem_new(sizeof *panel);
+    panel->text = text_new(COLUMNS, ROWS);
+    return panel;
+}
+
+static void close_panel(void *state) {
+    struct output_panel *panel = state;
+    text_free(panel->text);
+    free(panel);
+}
+
+/* Fewer than before: a tape began anew. */
+static void update(void *state, const struct view *view) {
+    struct output_panel *panel = state;
+    const struct snapshot *snapshot = view->snapshot;
+    if (snapshot->output_total < panel->told) {
+        panel->text = text_free(panel->text);
+        panel->text = text_new(COLUMNS, ROWS);
+        panel->told = 0;
+    }
+    uint64_t first = snapshot->output_total - snapshot->output_count;
+    for (size_t i = panel->told > first ? (size_t)(panel->told - first) : 0;
+         i < snapshot->output_count; i++) {
+        const char *text = snapshot->outputs[i]->text;
+        text_feed(panel->text, text, strlen(text));
+        if (!*text || text[strlen(text) - 1] != '\n') text_feed(panel->text, "\r\n", 2);
+        else text_feed(panel->text, "\r", 1);
+    }
+    panel->told = snapshot->output_total;
+}
+
+static uint64_t line_count(const struct output_panel *panel) {
+    uint64_t first = text_first(panel->text), end = text_end(panel->text);
+    if (end > first && text_columns(panel->text, end - 1) == 0) end--; /* behind the last line feed */
+    return end - first;
+}
+
+static void draw(void *state, const struct view *view, struct area area, bool has_focus) {
+    struct output_panel *panel = state;
+    uint64_t count = line_count(panel);
+    char where[48] = "";
+    panel->height = area.at.height - 1;
+    uint64_t height = panel->height > 0 ? (uint64_t)panel->height : 0;
+    if (panel->up + height > count) panel->up = count > height ? count - height : 0;
+    if (panel->up) snprintf(where, sizeof where, "%llu below", (unsigned long long)panel->up);
+    struct area body = view_title(area, has_focus, "Output", where);
+    if (panel->told == 0) {
+        area_text(body, 1, 0, STYLE_DIM,
+                  view->is_tape ? "what a job prints is not on its tape"
+                                : "the job prints where it was started");
+        return;
+    }
+    uint64_t end = text_first(panel->text) + count - panel->up;
+    uint64_t first = count - panel->up > height ? end - height : text_first(panel->text);
+    for (uint64_t i = first; i < end; i++)
+        text_draw(panel->text, i, 0,
+                  area_part(body, (struct rect){1, (int)(i - first), body.at.width - 1, 1}));
+}
+
+static void move(void *state, enum table_move move) {
+    struct output_panel *panel = state;
+    uint64_t page = panel->height > 1 ? (uint64_t)panel->height : 1, by = 0;
+    bool is_up = move == TABLE_UP || move == TABLE_PAGE_UP || move == TABLE_HOME;
+    if (move == TABLE_UP || move == TABLE_DOWN) by = 1;
+    if (move == TABLE_PAGE_UP || move == TABLE_PAGE_DOWN) by = page;
+    if (move == TABLE_HOME || move == TABLE_END) by = TEXT_LINES_MAX;
+    panel->up = is_up ? panel->up + by : panel->up > by ? panel->up - by : 0;
+}
+
+const struct panel_class panel_output = {
+    .name = "output",
+    .title = "Output",
+    .help = "what the job wrote",
+    .place = PLACE_OUTPUT,
+    .view = 6,
+    .scope = KEY_SCOPE_TEXT,
+    .open = open_panel,
+    .close = close_panel,
+    .update = update,
+    .draw = draw,
+    .move = move,
+};

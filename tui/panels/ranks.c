@@ -1,0 +1,323 @@
+/* The ranks: a row or a card each.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/attr.h"
+#include "engine/base/mem.h"
+#include "tui/format.h"
+#include "tui/panels.h"
+#include "engine/base/banned.h"
+
+enum { CARD_WIDTH = 60 };
+
+static const double ns_of_ms = 1e6, ns_of_s = 1e9;
+
+struct ranks_panel {
+    struct table *table;
+    const struct snapshot *snapshot; /* lent until the next update: the table's rows */
+};
+
+static const struct snapshot_rank *rank_of(const void *rows, size_t i) {
+    return ((const struct ranks_panel *)rows)->snapshot->ranks[i];
+}
+
+/* Slower than its group by more than what is called a tie. */
+static unsigned pace_style(const struct snapshot *snapshot, const struct snapshot_rank *rank) {
+    double median = rank->group < snapshot->group_count
+                        ? snapshot->groups[rank->group]->median_ms
+                        : NAN;
+    if (isnan(rank->median_ms) || isnan(median) || median <= 0) return STYLE_PLAIN;
+    double ratio = rank->median_ms / median;
+    return ratio > 1.5 ? STYLE_BAD : ratio > 1.15 ? STYLE_WARN : STYLE_PLAIN;
+}
+
+static unsigned state_style(enum snapshot_activity activity) {
+    switch (activity) {
+    case ACTIVITY_TRAINING:
+    case ACTIVITY_FINISHED: return STYLE_GOOD;
+    case ACTIVITY_SWITCHING:
+    case ACTIVITY_STARTING: return STYLE_NOTE;
+    case ACTIVITY_QUIET: return STYLE_WARN;
+    case ACTIVITY_REFUSED:
+    case ACTIVITY_STALLED:
+    case ACTIVITY_EXITED:
+    case ACTIVITY_LOST: return STYLE_BAD;
+    default: return STYLE_DIM;
+    }
+}
+
+/* The device's where there is one, else the process's own. */
+static double memory_of(const struct snapshot_rank *rank) {
+    return isnan(rank->device_bytes) ? rank->rss : rank->device_bytes;
+}
+
+static double peak_of(const struct snapshot_rank *rank) {
+    return isnan(rank->device_peak) ? rank->rss_peak : rank->device_peak;
+}
+
+static double ratio_of(const struct snapshot_rank *rank) {
+    return rank->speedup.has_ratio ? rank->speedup.ratio : NAN;
+}
+
+static unsigned speedup_style(const struct snapshot_speedup *speedup) {
+    if (!speedup->has_ratio) return STYLE_MISSING;
+    return strcmp(speedup->verdict, "faster") == 0   ? STYLE_GOOD
+           : strcmp(speedup->verdict, "slower") == 0 ? STYLE_BAD
+                                                     : STYLE_PLAIN;
+}
+
+static void put_speedup(char *ret, size_t size, const struct snapshot_speedup *speedup, bool ascii) {
+    if (speedup->has_ratio)
+        snprintf(ret, size, "%s",
+                 format_speedup(speedup->ratio, speedup->low, speedup->high, ascii).text);
+    else
+        snprintf(ret, size, "%s",
+                 speedup->verdict && !strcmp(speedup->verdict, "measuring") ? "measuring" : "-");
+}
+
+#define NUMBER(function, expression)                                                               \
+    static double function(const void *rows, size_t i) {                                           \
+        const struct snapshot_rank *rank = rank_of(rows, i);                                       \
+        return (expression);                                                                       \
+    }
+#define SHOW(function, figure)                                                                     \
+    static void function(const void *rows, size_t i, struct table_cell *cell) {                    \
+        const struct snapshot_rank *rank = rank_of(rows, i);                                       \
+        show_put(cell, STYLE_PLAIN, (figure).text);                                                \
+    }
+
+NUMBER(rank_number, rank->rank)
+NUMBER(step_number, rank->has_step ? (double)rank->step : NAN)
+NUMBER(ms_number, rank->median_ms * ns_of_ms)
+NUMBER(ratio_number, ratio_of(rank))
+NUMBER(compile_number, rank->compile_s * ns_of_s)
+NUMBER(recompiles_number, (double)rank->recompiles)
+NUMBER(breaks_number, (double)rank->breaks)
+NUMBER(memory_number, memory_of(rank))
+NUMBER(peak_number, peak_of(rank))
+
+SHOW(show_step, format_count(rank->has_step ? (double)rank->step : NAN))
+SHOW(show_compile, format_duration(rank->compile_s * ns_of_s))
+SHOW(show_recompiles, format_count((double)rank->recompiles))
+SHOW(show_breaks, format_count((double)rank->breaks))
+SHOW(show_memory, format_bytes(memory_of(rank)))
+SHOW(show_peak, format_bytes(peak_of(rank)))
+
+static void show_rank(const void *rows, size_t i, struct table_cell *cell) {
+    show_printf(cell, STYLE_PLAIN, "%d", rank_of(rows, i)->rank);
+}
+
+static void show_ms(const void *rows, size_t i, struct table_cell *cell) {
+    const struct snapshot_rank *rank = rank_of(rows, i);
+    show_put(cell, pace_style(((const struct ranks_panel *)rows)->snapshot, rank),
+             format_ms(rank->median_ms * ns_of_ms).text);
+}
+
+static void show_speedup(const void *rows, size_t i, struct table_cell *cell) {
+    const struct snapshot_rank *rank = rank_of(rows, i);
+    char text[64];
+    put_speedup(text, sizeof text, &rank->speedup, cell->ascii);
+    show_put(cell, speedup_style(&rank->speedup), text);
+}
+
+static void put_state(struct table_cell *cell, const struct snapshot *snapshot,
+                      const struct snapshot_rank *rank) {
+    enum snapshot_activity activity = snapshot_activity(snapshot, rank);
+    double idle = snapshot_idle_s(snapshot, rank);
+    const char *reason = rank->who ? rank->who->reason : NULL;
+    show_put(cell, state_style(activity), snapshot_activity_name(activity));
+    size_t size = strlen(cell->text);
+    if ((activity == ACTIVITY_SWITCHING || activity == ACTIVITY_QUIET) && !isnan(idle))
+        snprintf(cell->text + size, sizeof cell->text - size, " %s",
+                 format_duration(idle * ns_of_s).text);
+    else if ((activity == ACTIVITY_EXITED || activity == ACTIVITY_LOST) && rank->who &&
+             rank->who->has_exit)
+        snprintf(cell->text + size, sizeof cell->text - size, " %lld", (long long)rank->who->exit);
+    else if (reason && activity != ACTIVITY_TRAINING)
+        snprintf(cell->text + size, sizeof cell->text - size, ": %.120s", reason);
+}
+
+static void show_state(const void *rows, size_t i, struct table_cell *cell) {
+    put_state(cell, ((const struct ranks_panel *)rows)->snapshot, rank_of(rows, i));
+}
+
+static const struct table_column columns[] = {
+    {"rank", "Rank", "rank in its group", 5, 0, ALIGN_LEFT, false, 0, 0, show_rank, rank_number},
+    {"step", "step", "its last step", 6, 0, ALIGN_RIGHT, true, 6, 0, show_step, step_number},
+    {"ms", "ms", "median time of a clean step", 7, 0, ALIGN_RIGHT, true, 1, 1e6, show_ms,
+     ms_number},
+    {"speedup", "over eager", "eager's time over the time now, 95 %", 12, 0, ALIGN_RIGHT, true, 2,
+     0, show_speedup, ratio_number},
+    {"compile", "compile", "wall time in compilations", 8, 0, ALIGN_RIGHT, true, 3, 1e9,
+     show_compile, compile_number},
+    {"recompiles", "recomp", "compilations because a guard failed", 6, 0, ALIGN_RIGHT, true, 4, 0,
+     show_recompiles, recompiles_number},
+    {"breaks", "breaks", "graph breaks told", 6, 0, ALIGN_RIGHT, true, 5, 0, show_breaks,
+     breaks_number},
+    {"memory", "memory", "memory now: of the device, on CPU of the process", 7, 0, ALIGN_RIGHT,
+     true, 7, 0, show_memory, memory_number},
+    {"peak", "peak", "largest memory so far", 7, 0, ALIGN_RIGHT, true, 8, 0, show_peak,
+     peak_number},
+    {"state", "state", "what it does", 9, 1, ALIGN_LEFT, false, 0, 0, show_state, NULL},
+};
+
+static uint64_t id_of(const void *rows, size_t i) {
+    return rank_id(((const struct ranks_panel *)rows)->snapshot, rank_of(rows, i));
+}
+
+static void *open_panel(void) {
+    struct ranks_panel *panel = mem_new(sizeof *panel);
+    panel->table = table_new(columns, ARRAY_SIZE(columns));
+    table_set_empty(panel->table, "no rank yet: one is seen when it imports torch and trains");
+    return panel;
+}
+
+static void close_panel(void *state) {
+    struct ranks_panel *panel = state;
+    table_free(panel->table);
+    free(panel);
+}
+
+static void update(void *state, const struct view *view) {
+    struct ranks_panel *panel = state;
+    panel->snapshot = view->snapshot;
+    table_update(panel->table, &(struct table_source){panel, view->snapshot->rank_count, id_of});
+}
+
+/* ---- cards */
+
+static void draw_phases(const struct snapshot_rank *rank, struct area card) {
+    double rest = rank->ms;
+    const double known[] = {rank->data_ms, rank->forward_ms, rank->backward_ms,
+                            rank->optimizer_ms};
+    char text[200];
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+        if (!isnan(known[i])) rest -= known[i];
+    const struct part parts[] = {{rank->data_ms, STYLE_NOTE},
+                                 {rank->forward_ms, STYLE_GOOD},
+                                 {rank->backward_ms, STYLE_INTERVAL},
+                                 {rank->optimizer_ms, STYLE_WARN},
+                                 {rest > 0 ? rest : NAN, STYLE_DIM}};
+    bool has_phases = !isnan(rank->forward_ms) || !isnan(rank->data_ms);
+    if (has_phases) {
+        parts_draw(parts, ARRAY_SIZE(parts), area_part(card, (struct rect){1, 1, 56, 1}));
+        snprintf(text, sizeof text, "data %s   forward %s   backward %s   optimizer %s ms",
+                 format_ms(rank->data_ms * ns_of_ms).text,
+                 format_ms(rank->forward_ms * ns_of_ms).text,
+                 format_ms(rank->backward_ms * ns_of_ms).text,
+                 format_ms(rank->optimizer_ms * ns_of_ms).text);
+        area_text(card, 1, 2, STYLE_DIM, text);
+    } else
+        area_printf(card, 1, 1, STYLE_DIM, "last step %s ms   95 %% under %s ms",
+                    format_ms(rank->ms * ns_of_ms).text, format_ms(rank->p95_ms * ns_of_ms).text);
+}
+
+static void draw_card(const struct snapshot *snapshot, const struct snapshot_rank *rank,
+                      struct area card) {
+    struct table_cell state = {.text = ""};
+    char speedup[64];
+    put_state(&state, snapshot, rank);
+    put_speedup(speedup, sizeof speedup, &rank->speedup, is_canvas_ascii(card.canvas));
+    int x = 1 + area_printf(card, 1, 0, STYLE_STRONG, "rank %d  ", rank->rank);
+    x += area_text(card, x, 0, state.style, state.text) + 2;
+    x += area_printf(card, x, 0, pace_style(snapshot, rank), "%s ms",
+                     format_ms(rank->median_ms * ns_of_ms).text);
+    area_printf(card, x + 2, 0, speedup_style(&rank->speedup), "%s over eager", speedup);
+    draw_phases(rank, card);
+    area_printf(card, 1, 3, STYLE_PLAIN, "compile %s   recompiles %s   breaks %s   %s, peak %s",
+                format_duration(rank->compile_s * ns_of_s).text,
+                format_count((double)rank->recompiles).text,
+                format_count((double)rank->breaks).text, format_bytes(memory_of(rank)).text,
+                format_bytes(peak_of(rank)).text);
+}
+
+static void draw_cards(const struct view *view, struct area area, bool has_focus) {
+    int columns_count = area.at.width / CARD_WIDTH > 0 ? area.at.width / CARD_WIDTH : 1;
+    int width = area.at.width / columns_count;
+    struct area body = view_title(area, has_focus, "Ranks", "");
+    for (int i = 0; i < (int)view->snapshot->rank_count; i++)
+        draw_card(view->snapshot, view->snapshot->ranks[i],
+                  area_part(body, (struct rect){i % columns_count * width,
+                                                i / columns_count * LAYOUT_CARD_HEIGHT, width,
+                                                LAYOUT_CARD_HEIGHT}));
+}
+
+static void draw(void *state, const struct view *view, struct area area, bool has_focus) {
+    struct ranks_panel *panel = state;
+    if (view->ranks_as == RANKS_AS_CARDS && !view->is_open && !view->is_zoomed)
+        draw_cards(view, area, has_focus);
+    else
+        table_draw(panel->table, area, has_focus);
+}
+
+static struct table *table(void *state) {
+    return ((struct ranks_panel *)state)->table;
+}
+
+/* ---- more about one rank */
+
+static int line(struct area area, int y, const char *name, const char *value) {
+    if (!value || !value[0]) return y;
+    area_text(area, 1, y, STYLE_DIM, name);
+    area_text(area, 14, y, STYLE_PLAIN, value);
+    return y + 1;
+}
+
+static void detail(void *state, const struct view *view, struct area area) {
+    struct ranks_panel *panel = state;
+    size_t row;
+    char text[300];
+    struct area body = view_title(area, false, "The rank under the cursor", "");
+    if (!table_cursor(panel->table, &row)) return;
+    const struct snapshot_rank *rank = view->snapshot->ranks[row];
+    const struct snapshot_identity *who = rank->who;
+    int y = 0;
+    if (who) {
+        snprintf(text, sizeof text, "pid %lld on %.60s, Python %.20s, torch %.30s, %.20s",
+                 (long long)who->pid, who->host ? who->host : "-", who->python ? who->python : "-",
+                 who->torch ? who->torch : "-", who->device ? who->device : "-");
+        y = line(body, y, "process", text);
+        y = line(body, y, "group", who->group);
+        y = line(body, y, "switching", who->switching);
+        y = line(body, y, "reason", who->reason);
+    }
+    for (size_t i = 0; rank->units && i < rank->units->count; i++) {
+        const struct snapshot_unit *unit = &rank->units->units[i];
+        snprintf(text, sizeof text, "%.80s  %.80s:%lld  by %.30s", unit->name ? unit->name : "-",
+                 unit->file ? unit->file : "-", (long long)unit->line,
+                 unit->origin ? unit->origin : "-");
+        y = line(body, y, "unit", text);
+    }
+    for (size_t i = 0; i < rank->use_count; i++) {
+        const struct snapshot_use *use = &rank->uses[i];
+        const struct snapshot_variant *variant = snapshot_variant(view->snapshot, use->variant);
+        snprintf(text, sizeof text, "%.60s: %llu steps, %s ms, compiled %s",
+                 variant && variant->label ? variant->label : "-", (unsigned long long)use->steps,
+                 format_ms(use->median_ms * ns_of_ms).text,
+                 format_duration(use->compile_s * ns_of_s).text);
+        y = line(body, y, "settings", text);
+    }
+}
+
+static int rows(const struct view *view) {
+    return (int)view->snapshot->rank_count;
+}
+
+const struct panel_class panel_ranks = {
+    .name = "ranks",
+    .title = "Ranks",
+    .help = "every rank: step, time, speedup, compilations, memory, state",
+    .place = PLACE_RANKS,
+    .view = 2,
+    .scope = KEY_SCOPE_TABLE,
+    .open = open_panel,
+    .close = close_panel,
+    .update = update,
+    .draw = draw,
+    .table = table,
+    .detail = detail,
+    .rows = rows,
+};

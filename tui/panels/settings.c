@@ -1,0 +1,181 @@
+/* The settings: in force, what ran under them, and what is staged.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/attr.h"
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "tui/panels.h"
+#include "engine/base/banned.h"
+
+enum { ROWS_MAX = SETTING_ID_COUNT + 2 * SETTINGS_MAX, NAME_SIZE = SETTING_KEY_MAX + 4 };
+
+struct setting_row {
+    char key[NAME_SIZE];
+    char now[SETTING_VALUE_MAX], next[SETTING_VALUE_MAX];
+    const char *objection; /* why it cannot act here */
+    char toggle;
+    bool has_now, has_next, is_fact; /* a fact: something that ran, nothing to turn */
+};
+
+struct settings_panel {
+    struct table *table;
+    struct setting_row rows[ROWS_MAX];
+    size_t count;
+};
+
+static const struct setting_row *row_of(const void *rows, size_t i) {
+    return &((const struct setting_row *)rows)[i];
+}
+
+static void show_key(const void *rows, size_t i, struct table_cell *cell) {
+    const struct setting_row *row = row_of(rows, i);
+    if (row->is_fact)
+        show_printf(cell, STYLE_DIM, "%.*s", 200, row->key);
+    else
+        show_printf(cell, STYLE_PLAIN, "%c %.*s", row->toggle ? row->toggle : ' ', 200, row->key);
+}
+
+static void show_now(const void *rows, size_t i, struct table_cell *cell) {
+    const struct setting_row *row = row_of(rows, i);
+    if (row->objection) {
+        show_printf(cell, STYLE_MISSING, "n/a: %s", row->objection);
+        cell->runs_on = true;
+    } else if (row->is_fact) {
+        show_printf(cell, STYLE_DIM, "%.200s", row->now);
+        cell->runs_on = true;
+    } else if (row->has_now)
+        show_printf(cell, STYLE_SETTING, "%.200s", row->now);
+    else
+        show_printf(cell, STYLE_DIM, "as written");
+}
+
+static void show_next(const void *rows, size_t i, struct table_cell *cell) {
+    const struct setting_row *row = row_of(rows, i);
+    if (!row->has_next) return;
+    bool is_written = strcmp(row->next, SETTING_AS_WRITTEN) == 0;
+    show_printf(cell, STYLE_STAGED, "%.200s", is_written ? "as written" : row->next);
+}
+
+static const struct table_column columns[] = {
+    {"setting", "Settings", "the setting, with the key that turns it", 17, 0, ALIGN_LEFT, false, 0,
+     0, show_key, NULL},
+    {"now", "now", "in force on the ranks", 10, 1, ALIGN_LEFT, false, 0, 0, show_now, NULL},
+    {"next", "next", "staged: A applies it", 12, 0, ALIGN_LEFT, false, 0, 0, show_next, NULL},
+};
+
+static uint64_t id_of(const void *rows, size_t i) {
+    const char *key = row_of(rows, i)->key;
+    return str_hash(key, strlen(key));
+}
+
+static void *open_panel(void) {
+    struct settings_panel *panel = mem_new(sizeof *panel);
+    panel->table = table_new(columns, ARRAY_SIZE(columns));
+    return panel;
+}
+
+static void close_panel(void *state) {
+    struct settings_panel *panel = state;
+    table_free(panel->table);
+    free(panel);
+}
+
+static void copy(char *ret, size_t size, const char *text) {
+    snprintf(ret, size, "%s", text);
+}
+
+static bool has_row(const struct settings_panel *panel, const char *key) {
+    for (size_t i = 0; i < panel->count; i++)
+        if (strcmp(panel->rows[i].key, key) == 0) return true;
+    return false;
+}
+
+static void add_row(struct settings_panel *panel, const struct view *view, const char *key) {
+    if (panel->count == ROWS_MAX || has_row(panel, key)) return;
+    struct setting_row *row = &panel->rows[panel->count++];
+    int id = setting_find(key);
+    const char *now = staging_now(view->staging, key), *next = staging_next(view->staging, key);
+    *row = (struct setting_row){.has_now = now != NULL, .has_next = next != NULL};
+    copy(row->key, sizeof row->key, key);
+    copy(row->now, sizeof row->now, now ? now : "");
+    copy(row->next, sizeof row->next, next ? next : "");
+    if (id < 0) return;
+    if (!strchr(key, '/')) row->toggle = setting_get((enum setting_id)id)->toggle;
+    if (!now && !next) row->objection = setting_objection((enum setting_id)id, view->device);
+}
+
+/* What was seen to run in the first step under the settings in force. */
+static void add_evidence(struct settings_panel *panel, const struct view *view) {
+    const struct snapshot_pairs *pairs = view->group ? view->group->evidence : NULL;
+    for (size_t i = 0; pairs && i < pairs->count && panel->count < ROWS_MAX; i++) {
+        struct setting_row *row = &panel->rows[panel->count++];
+        *row = (struct setting_row){.is_fact = true};
+        copy(row->key, sizeof row->key, i ? "" : "  ran");
+        const char *ran = pairs->pairs[i].value;
+        snprintf(row->now, sizeof row->now, "%.200s: %.200s",
+                 strcmp(ran, "variant") ? ran : "compiled", pairs->pairs[i].key);
+    }
+}
+
+static void update(void *state, const struct view *view) {
+    struct settings_panel *panel = state;
+    panel->count = 0;
+    for (int i = 0; i < SETTING_ID_COUNT; i++) {
+        const struct setting *setting = setting_get((enum setting_id)i);
+        if (setting->effect == SETTING_EFFECT_LIVE && !strchr(setting->key, '*'))
+            add_row(panel, view, setting->key);
+    }
+    for (size_t i = 0; i < view->staging->now.count; i++)
+        add_row(panel, view, view->staging->now.pairs[i].key);
+    for (size_t i = 0; i < view->staging->change.count; i++)
+        add_row(panel, view, view->staging->change.pairs[i].key);
+    add_evidence(panel, view);
+    table_update(panel->table, &(struct table_source){panel->rows, panel->count, id_of});
+}
+
+static void draw(void *state, const struct view *view, struct area area, bool has_focus) {
+    struct settings_panel *panel = state;
+    (void)view;
+    table_draw(panel->table, area, has_focus);
+}
+
+static struct table *table(void *state) {
+    return ((struct settings_panel *)state)->table;
+}
+
+static const char *subject(void *state) {
+    const struct settings_panel *panel = state;
+    size_t row;
+    if (!table_cursor(panel->table, &row) || panel->rows[row].is_fact) return NULL;
+    return panel->rows[row].key;
+}
+
+static int rows(const struct view *view) {
+    int count = 0;
+    for (int i = 0; i < SETTING_ID_COUNT; i++) {
+        const struct setting *setting = setting_get((enum setting_id)i);
+        count += setting->effect == SETTING_EFFECT_LIVE && !strchr(setting->key, '*');
+    }
+    if (view->group && view->group->evidence) count += (int)view->group->evidence->count;
+    for (size_t i = 0; i < view->staging->now.count; i++)
+        count += setting_find(view->staging->now.pairs[i].key) == SETTING_OPTIONS;
+    return count;
+}
+
+const struct panel_class panel_settings = {
+    .name = "settings",
+    .title = "Settings",
+    .help = "what can be turned: in force now, what ran, what is staged",
+    .place = PLACE_SETTINGS,
+    .scope = KEY_SCOPE_SETTINGS,
+    .open = open_panel,
+    .close = close_panel,
+    .update = update,
+    .draw = draw,
+    .table = table,
+    .subject = subject,
+    .rows = rows,
+};

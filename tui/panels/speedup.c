@@ -1,0 +1,95 @@
+/* Speedup over eager of every variant that was measured, with its interval.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/base/attr.h"
+#include "tui/format.h"
+#include "tui/panels.h"
+#include "engine/base/banned.h"
+
+enum { ROWS_MAX = 64 };
+
+static bool is_measured(const struct snapshot_variant *variant) {
+    return variant->speedup.verdict && !variant->is_eager;
+}
+
+static unsigned style_of(const struct snapshot_speedup *speedup) {
+    if (!speedup->has_ratio) return STYLE_DIM;
+    return strcmp(speedup->verdict, "faster") == 0   ? STYLE_GOOD
+           : strcmp(speedup->verdict, "slower") == 0 ? STYLE_BAD
+                                                     : STYLE_PLAIN;
+}
+
+static void draw_row(const struct snapshot_variant *variant, const struct interval_scale *scale,
+                     bool is_current, struct area row) {
+    const struct snapshot_speedup *speedup = &variant->speedup;
+    int width = row.at.width, label = width >= 60 ? 26 : width >= 44 ? 18 : 14;
+    char tail[48];
+    snprintf(tail, sizeof tail, "%s %lld pairs", width >= 44 ? speedup->verdict : "",
+             (long long)speedup->pairs);
+    int tail_width = width >= 44 ? 16 : width >= 30 ? 9 : 0;
+    area_text(row, 0, 0, STYLE_CURSOR_AWAY, is_current ? "▸" : " ");
+    area_fit(area_part(row, (struct rect){1, 0, label - 1, 1}), ALIGN_LEFT,
+             is_current ? STYLE_STRONG : STYLE_PLAIN, variant->label ? variant->label : "-");
+    area_fit(area_part(row, (struct rect){label + 1, 0, 4, 1}), ALIGN_RIGHT, style_of(speedup),
+             speedup->has_ratio ? format_ratio(speedup->ratio).text : "-");
+    int bar = width - label - 6 - tail_width - 1;
+    if (speedup->has_ratio && bar > 3) {
+        struct interval interval = {speedup->low, speedup->ratio, speedup->high};
+        interval_draw(&interval, scale, area_part(row, (struct rect){label + 6, 0, bar, 1}));
+    }
+    area_fit(area_part(row, (struct rect){width - tail_width, 0, tail_width, 1}), ALIGN_RIGHT,
+             STYLE_DIM, tail);
+}
+
+/* Newest first: what was just measured is what one looks for. */
+static size_t collect(const struct view *view, const struct snapshot_variant **ret,
+                      struct interval *ret_intervals, size_t *ret_interval_count) {
+    size_t count = 0;
+    *ret_interval_count = 0;
+    for (size_t i = view->snapshot->variant_count; i-- > 0 && count < ROWS_MAX;) {
+        const struct snapshot_variant *variant = &view->snapshot->variants[i];
+        if (!is_measured(variant)) continue;
+        ret[count++] = variant;
+        if (variant->speedup.has_ratio)
+            ret_intervals[(*ret_interval_count)++] = (struct interval){
+                variant->speedup.low, variant->speedup.ratio, variant->speedup.high};
+    }
+    return count;
+}
+
+static void draw(void *state, const struct view *view, struct area area, bool has_focus) {
+    const struct snapshot_variant *variants[ROWS_MAX];
+    struct interval intervals[ROWS_MAX];
+    size_t interval_count, count = collect(view, variants, intervals, &interval_count);
+    (void)state;
+    struct area body = view_title(area, has_focus, "Speedup over eager, 95 %", "");
+    if (count == 0) {
+        area_text(body, 1, 0, STYLE_DIM,
+                  view->is_tape ? "not measured" : "not measured yet: b measures it");
+        return;
+    }
+    struct interval_scale scale = interval_scale_of(intervals, interval_count, 1);
+    for (int i = 0; i < (int)count && i < body.at.height; i++)
+        draw_row(variants[i], &scale,
+                 view->group && view->group->has_variant &&
+                     view->group->variant == variants[i]->variant,
+                 area_part(body, (struct rect){0, i, body.at.width - 1, 1}));
+}
+
+static int rows(const struct view *view) {
+    int count = 0;
+    for (size_t i = 0; i < view->snapshot->variant_count; i++)
+        count += is_measured(&view->snapshot->variants[i]);
+    return count ? count : 1;
+}
+
+const struct panel_class panel_speedup = {
+    .name = "speedup",
+    .title = "Speedup",
+    .help = "speedup over eager of each set of settings, with its 95 % interval",
+    .place = PLACE_SPEEDUP,
+    .draw = draw,
+    .rows = rows,
+};

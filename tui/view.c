@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tui/view.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/base/attr.h"
+#include "engine/base/str.h"
+#include "tui/pieces.h"
+#include "tui/table.h"
+#include "engine/base/banned.h"
+
+uint32_t view_variant_next(const struct view *view) {
+    struct settings result = SETTINGS_INIT;
+    staging_result(view->staging, &result);
+    uint32_t key = settings_key(&result);
+    settings_done(&result);
+    return key;
+}
+
+struct area view_title(struct area area, bool has_focus, const char *text, const char *right) {
+    unsigned style = has_focus ? STYLE_TITLE_FOCUS : STYLE_TITLE;
+    struct area row = area_part(area, (struct rect){0, 0, area.at.width, 1});
+    area_fill(row, style, " ");
+    const struct piece pieces[] = {{text, style, 0, false}, {right, style, 1, true}};
+    pieces_draw(pieces, ARRAY_SIZE(pieces), " ", style, area_shrink(row, 1, 0, 1, 0));
+    return area_shrink(area, 0, 1, 0, 0);
+}
+
+void show_put(struct table_cell *cell, unsigned style, const char *text) {
+    bool is_missing = !text || !text[0];
+    snprintf(cell->text, sizeof cell->text, "%s", is_missing ? "-" : text);
+    cell->style = is_missing || (text[0] == '-' && !text[1]) ? STYLE_MISSING : style;
+}
+
+void show_printf(struct table_cell *cell, unsigned style, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(cell->text, sizeof cell->text, format, args);
+    va_end(args);
+    cell->style = style;
+}
+
+char *pairs_label(const struct snapshot_pairs *pairs) {
+    struct settings set = SETTINGS_INIT;
+    for (size_t i = 0; pairs && i < pairs->count; i++)
+        settings_put(&set, pairs->pairs[i].key, pairs->pairs[i].value);
+    char *label = settings_label(&set);
+    settings_done(&set);
+    return label;
+}
+
+uint64_t rank_id(const struct snapshot *snapshot, const struct snapshot_rank *rank) {
+    const char *key = rank->group < snapshot->group_count ? snapshot->groups[rank->group]->key : "";
+    return (uint64_t)str_hash(key, strlen(key)) << 32 | (uint32_t)rank->rank;
+}

@@ -1,0 +1,82 @@
+/* What panels see: the snapshot, and how a person looks at it. Made by the app for every picture,
+ * lent while panels are updated and drawn. SPDX-License-Identifier: Apache-2.0 */
+#ifndef INDUCTOP_TUI_VIEW_H
+#define INDUCTOP_TUI_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/base/attr.h"
+#include "engine/data/snapshot.h"
+#include "engine/setup/settings.h"
+#include "tui/chart.h"
+#include "tui/layout.h"
+#include "tui/staging.h"
+#include "tui/theme.h"
+
+struct field;
+struct preset_shelf;
+
+enum view_state { /* of the picture's source */
+    VIEW_CONNECTING,
+    VIEW_CATCHING_UP,
+    VIEW_LIVE,
+    VIEW_PAUSED,
+    VIEW_LOST,
+    VIEW_ENDED
+};
+
+struct view {
+    const struct snapshot *snapshot; /* never NULL */
+
+    /* The group whose settings are shown and turned. NULL while no rank is there. */
+    const struct snapshot_group *group;
+    const struct snapshot_rank *rank; /* the one whose steps are charted; NULL: none */
+    const char *device;               /* of the group's ranks; NULL: not known */
+    const struct staging *staging;
+
+    /* Where the picture comes from. */
+    enum view_state state;
+    const char *state_reason; /* never NULL */
+    bool is_tape, is_frozen, is_readonly, is_in_charge;
+    double speed, length, progress; /* of a tape */
+    int screens;
+    uint64_t missed, bad; /* events and steps that this screen could not be told; unreadable ones */
+
+    /* What is going on with a person's own request; "": nothing. */
+    const char *message;
+    unsigned message_style;
+    const struct field *field;  /* NULL: no line takes text */
+    const char *field_caption;
+
+    bool is_open;  /* the view stands alone on the screen */
+    bool is_zoomed;
+    const char *title; /* of the view that is open; NULL: the overview */
+    unsigned help_scopes; /* of keys where help was asked for */
+    const char *help_filter; /* never NULL */
+    unsigned scopes;   /* of keys that hold now: 1 << enum key_scope */
+    enum ranks_as ranks_as;
+    enum chart_ink ink;
+    const struct preset_shelf *presets; /* NULL: not looked up yet */
+};
+
+/* What would be in force after an apply, as its number. */
+uint32_t view_variant_next(const struct view *view);
+
+/* Title in the first row; returns what is left under it. */
+struct area view_title(struct area area, bool has_focus, const char *text, const char *right);
+
+/* A safe cell text: "-" in the style of what is missing when `text` is NULL or empty. */
+struct table_cell;
+void show_put(struct table_cell *cell, unsigned style, const char *text);
+void show_printf(struct table_cell *cell, unsigned style, const char *format, ...)
+    ATTR_PRINTF(3, 4);
+
+/* The same number for the same process at all times. */
+uint64_t rank_id(const struct snapshot *snapshot, const struct snapshot_rank *rank);
+
+/* Settings pairs as a short label, "regional dynamic=on", "as written". The caller frees it. */
+char *pairs_label(const struct snapshot_pairs *pairs);
+
+#endif
