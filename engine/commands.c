@@ -102,6 +102,36 @@ static const struct guest *find_group(const struct engine *engine, const char *n
     return found;
 }
 
+/* Seconds that this group's ranks compiled at the most for one set of settings; and whether `variant` was used before. */
+static double longest_compile_s(const struct store *store, const char *group, uint32_t variant, bool *ret_is_known) {
+    double longest = 0;
+    *ret_is_known = false;
+    for (size_t i = 0; i < store_rank_count(store); i++) {
+        const struct store_rank *rank = store_rank(store, i);
+        for (size_t k = 0; strcmp(rank->group, group) == 0 && k < rank->use_count; k++) {
+            const struct store_use *use = store_use(store, i, k);
+            if (use->variant == variant) *ret_is_known = true;
+            if (use->compile_s > longest) longest = use->compile_s;
+        }
+    }
+    return longest;
+}
+
+/* A rank that compiles while the others wait in a collective must not outlast their patience. */
+static bool is_too_slow(const struct engine *engine, const struct guest *member, uint32_t variant, char *room, size_t size) {
+    double least = 0;
+    bool is_known;
+    for (const struct guest *guest = engine->guests; guest; guest = guest->next) {
+        double timeout = json_number_value(json_object_get(guest->identity, "timeout_s"));
+        if (strcmp(guest->group, member->group) == 0 && timeout > 0 && (least == 0 || timeout < least)) least = timeout;
+    }
+    double expected = longest_compile_s(engine->store, member->group, variant, &is_known);
+    if (is_known || least == 0 || expected <= least / 3) return false;
+    snprintf(room, size, "it may compile for %.0f s, and the ranks' collectives give up after %.0f s; send --force does it all the same",
+             expected, least);
+    return true;
+}
+
 static void propose(struct engine *engine, const json_t *command) {
     const char *reason = NULL;
     const json_t *change = json_object_get(command, "change");
@@ -122,6 +152,9 @@ static void propose(struct engine *engine, const json_t *command) {
     int rc = 0;
     for (size_t i = 0; i < asked.count && !rc; i++) rc = settings_check(asked.pairs[i].key, asked.pairs[i].value, &err);
     if (rc == 0) rc = settings_check_set(&set, &err);
+    if (rc == 0 && !json_is_true(json_object_get(command, "force")) &&
+        is_too_slow(engine, member, settings_key(&set), err.message, sizeof err.message))
+        rc = -ERR_REFUSED;
     if (rc) {
         refuse(engine, command, err.message);
         json_decref(from);

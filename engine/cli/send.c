@@ -71,44 +71,65 @@ static int follow(struct client *client, const char *tag) {
     return code;
 }
 
-static int ask(struct client *client, const struct settings *change, const char *group) {
+struct request {
+    const char *name, *group;
+    bool is_forced;
+};
+
+static int ask(struct client *client, const struct settings *change, const struct request *request) {
     struct err err;
     CLEANUP(cleanup_free) char *tag = mem_printf("send-%d", (int)getpid());
     json_t *command = json_pack("{si ss so ss}", "v", WIRE_VERSION, "do", "propose", "change", change_json(change), "tag", tag);
-    if (group) json_object_set_new(command, "group", event_string(group));
+    if (request->group) json_object_set_new(command, "group", event_string(request->group));
+    if (request->is_forced) json_object_set_new(command, "force", json_true());
     CLEANUP(cleanup_free) char *text = json_dumps(command, JSON_COMPACT);
     json_decref(command);
     if (client_send(client, FRAME_COMMAND, text, strlen(text), &err)) return complain(&err, EXIT_OWN);
     return follow(client, tag);
 }
 
-int send_command(int argc, char **argv) {
+/* Reads [JOB] [--group GROUP] [--force]; returns the place of the first setting. */
+static int read_request(int argc, char **argv, struct request *ret) {
+    int at = 1;
+    *ret = (struct request){0};
+    if (at < argc && argv[at][0] != '-' && !strchr(argv[at], '=') && strcmp(argv[at], SETTING_AS_WRITTEN)) ret->name = argv[at++];
+    for (; at < argc && argv[at][0] == '-'; at++) {
+        if (strcmp(argv[at], "--force") == 0) ret->is_forced = true;
+        else if (strcmp(argv[at], "--group") == 0 && at + 1 < argc) ret->group = argv[++at];
+        else return argc;
+    }
+    return at;
+}
+
+static int send_to(const struct request *request, const struct settings *change) {
     struct err err;
     struct session session;
-    const char *name = NULL, *group = NULL;
+    struct client client;
+    if (session_open(&session, request->name, &err)) return complain(&err, EXIT_OWN);
+    int rc = client_open(&client, &session, &err);
+    if (rc) {
+        rc = complain(&err, EXIT_OWN);
+    } else {
+        rc = ask(&client, change, request);
+        client_done(&client);
+    }
+    session_done(&session);
+    return rc;
+}
+
+int send_command(int argc, char **argv) {
+    struct err err;
+    struct request request;
     struct settings change = SETTINGS_INIT;
-    int at = 1;
-    if (at < argc && argv[at][0] != '-' && !strchr(argv[at], '=') && strcmp(argv[at], SETTING_AS_WRITTEN)) name = argv[at++];
-    if (at + 1 < argc && strcmp(argv[at], "--group") == 0) group = argv[at + 1], at += 2;
-    if (at >= argc || argv[at][0] == '-') {
-        fputs("usage: inductop send [JOB] [--group GROUP] KEY=VALUE[,KEY=VALUE]... | as-written\n", stderr);
+    struct buf words = BUF_INIT;
+    int at = read_request(argc, argv, &request);
+    if (at >= argc) {
+        fputs("usage: inductop send [JOB] [--group GROUP] [--force] KEY=VALUE[,KEY=VALUE]... | as-written\n", stderr);
         return EXIT_USAGE;
     }
-    struct buf words = BUF_INIT;
     for (int i = at; i < argc; i++) buf_printf(&words, "%s%s", i > at ? "," : "", argv[i]);
-    int rc = settings_parse_change(buf_text(&words), &change, &err);
+    int rc = settings_parse_change(buf_text(&words), &change, &err) ? complain(&err, EXIT_NOT_APPLIED) : send_to(&request, &change);
     buf_done(&words);
-    if (rc) return complain(&err, EXIT_NOT_APPLIED);
-    struct client client;
-    if (session_open(&session, name, &err)) rc = complain(&err, EXIT_OWN);
-    else {
-        if (client_open(&client, &session, &err)) rc = complain(&err, EXIT_OWN);
-        else {
-            rc = ask(&client, &change, group);
-            client_done(&client);
-        }
-        session_done(&session);
-    }
     settings_done(&change);
     return rc;
 }

@@ -55,6 +55,21 @@ def who() -> Rank:
     return Rank(f"{run}/{restart or 0}/{role}".replace("\n", " "), rank, world, local, restart)
 
 
+def timeout_s() -> float | None:
+    """The smallest time-out of this process's groups: who compiles longer than that alone ends the job."""
+    dist = sys.modules.get("torch.distributed")
+    found = []
+    try:
+        if dist is None or not dist.is_available() or not dist.is_initialized():
+            return None
+        for group in list(dist.distributed_c10d._world.pg_map):
+            for device in group._device_types:
+                found.append(group._get_backend(device).options._timeout.total_seconds())
+    except Exception:
+        pass
+    return min(found, default=None)
+
+
 def facts(torch: Any) -> dict[str, Any]:
     """What a rank event says beside its group."""
-    return {"host": socket.gethostname(), "pid": os.getpid(), "python": platform.python_version(), "torch": str(torch.__version__)}
+    return {"timeout_s": timeout_s(), "host": socket.gethostname(), "pid": os.getpid(), "python": platform.python_version(), "torch": str(torch.__version__)}
