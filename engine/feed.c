@@ -39,7 +39,8 @@ static void take_steps(void *ctx, const struct source_steps *steps) {
         memcpy(&record, at, sizeof record);
         store_step(feed->store, &record, steps->rank, steps->group, steps->start_ns);
     }
-    if (steps->has_dropped) store_set_dropped(feed->store, steps->group, steps->rank, steps->dropped);
+    if (steps->has_dropped)
+        store_set_dropped(feed->store, steps->group, steps->rank, steps->dropped);
     tell_change(feed);
 }
 
@@ -59,8 +60,11 @@ static void state_changed(void *ctx) {
 }
 
 static struct source_sink sink_of(struct feed *feed) {
-    return (struct source_sink){
-        .event = take_event, .steps = take_steps, .again = begin_again, .changed = state_changed, .ctx = feed};
+    return (struct source_sink){.event = take_event,
+                                .steps = take_steps,
+                                .again = begin_again,
+                                .changed = state_changed,
+                                .ctx = feed};
 }
 
 /* ---- coming and going */
@@ -74,18 +78,24 @@ static struct feed *feed_new(const struct feed_options *options) {
 
 struct feed *feed_attach(const struct feed_options *options) {
     struct feed *feed = feed_new(options);
-    const struct viewer_options viewer = {.loop = options->loop, .session = options->session, .sink = sink_of(feed),
-                                          .is_attached = options->is_attached, .start_engine = options->start_engine};
+    const struct viewer_options viewer = {.loop = options->loop,
+                                          .session = options->session,
+                                          .sink = sink_of(feed),
+                                          .is_attached = options->is_attached,
+                                          .start_engine = options->start_engine};
     feed->viewer = viewer_new(&viewer);
     return feed;
 }
 
-int feed_tape(const struct feed_options *options, const char *path, struct feed **ret, struct err *err) {
+int feed_tape(const struct feed_options *options, const char *path, struct feed **ret,
+              struct err *err) {
     struct feed *feed = feed_new(options);
     struct source_sink sink = sink_of(feed);
     int rc = replay_open(path, &sink, &feed->replay, err);
-    if (rc) feed_free(feed);
-    else *ret = feed;
+    if (rc)
+        feed_free(feed);
+    else
+        *ret = feed;
     return rc;
 }
 
@@ -107,7 +117,8 @@ bool feed_turn(struct feed *feed, uint64_t now_ns) {
 /* A job that is over stands still. */
 static double live_now(const struct feed *feed, const struct viewer_facts *facts) {
     double last = store_time(feed->store);
-    if (!facts->has_status || facts->state == SOURCE_ENDED || feed->now_ns < facts->start_ns) return last;
+    if (!facts->has_status || facts->state == SOURCE_ENDED || feed->now_ns < facts->start_ns)
+        return last;
     double now = (double)(feed->now_ns - facts->start_ns) / 1e9;
     return now > last ? now : last;
 }
@@ -124,25 +135,45 @@ const struct snapshot *feed_snapshot(struct feed *feed) {
 
 static struct feed_facts facts_of_tape(const struct feed *feed) {
     struct replay_facts facts = replay_facts(feed->replay);
-    return (struct feed_facts){
-        .is_tape = true, .state = facts.state, .reason = "", .now = facts.t, .bad = facts.bad, .bad_text = facts.bad_text,
-        .is_readonly = true, .baseline = "off", .length = facts.length, .speed = facts.speed, .progress = facts.progress,
-        .has_step = facts.has_step, .step = facts.step};
+    return (struct feed_facts){.is_tape = true,
+                               .state = facts.state,
+                               .reason = "",
+                               .now = facts.t,
+                               .bad = facts.bad,
+                               .bad_text = facts.bad_text,
+                               .is_readonly = true,
+                               .baseline = "off",
+                               .length = facts.length,
+                               .speed = facts.speed,
+                               .progress = facts.progress,
+                               .has_step = facts.has_step,
+                               .step = facts.step};
 }
 
 struct feed_facts feed_facts(const struct feed *feed) {
     if (feed->replay) return facts_of_tape(feed);
     struct viewer_facts facts = viewer_facts(feed->viewer);
-    return (struct feed_facts){
-        .state = facts.state, .reason = facts.reason, .now = live_now(feed, &facts), .bad = facts.bad,
-        .is_readonly = facts.is_readonly, .is_in_charge = facts.is_in_charge, .baseline = facts.baseline,
-        .screens = facts.screens, .losses = facts.losses, .missed_events = facts.missed_events,
-        .missed_steps = facts.missed_steps, .did = facts.did, .tag = facts.tag, .did_count = facts.did_count, .progress = 1};
+    return (struct feed_facts){.state = facts.state,
+                               .reason = facts.reason,
+                               .now = live_now(feed, &facts),
+                               .bad = facts.bad,
+                               .is_readonly = facts.is_readonly,
+                               .is_in_charge = facts.is_in_charge,
+                               .baseline = facts.baseline,
+                               .screens = facts.screens,
+                               .losses = facts.losses,
+                               .missed_events = facts.missed_events,
+                               .missed_steps = facts.missed_steps,
+                               .did = facts.did,
+                               .tag = facts.tag,
+                               .did_count = facts.did_count,
+                               .progress = 1};
 }
 
 /* ---- what a person asks for */
 
-static int command(struct feed *feed, const char *what, json_t *body, const char *group, const char *tag, struct err *err) {
+static int command(struct feed *feed, const char *what, json_t *body, const char *group,
+                   const char *tag, struct err *err) {
     if (group) json_object_set_new(body, "group", event_string(group));
     if (tag) json_object_set_new(body, "tag", event_string(tag));
     if (feed->viewer) return viewer_command(feed->viewer, what, body, err);
@@ -150,7 +181,8 @@ static int command(struct feed *feed, const char *what, json_t *body, const char
     return err_set(err, ERR_REFUSED, "this is a tape: nothing can be changed");
 }
 
-int feed_propose(struct feed *feed, const struct settings *change, const char *group, const char *tag, struct err *err) {
+int feed_propose(struct feed *feed, const struct settings *change, const char *group,
+                 const char *tag, struct err *err) {
     json_t *body = json_object(), *object = json_object();
     for (size_t i = 0; i < change->count; i++)
         json_object_set_new(object, change->pairs[i].key, event_string(change->pairs[i].value));

@@ -1,5 +1,6 @@
-/* The door for screens: one job as a picture that moves. A source, the engine of a running job or a tape, fills a store of the
- * feed's own; feed_snapshot() freezes it. Live, attached and replayed are one interface; what only one kind can do says so.
+/* The door for screens: one job as a picture that moves. A source, the engine of a running job or a
+ * tape, fills a store of the feed's own; feed_snapshot() freezes it. Live, attached and replayed
+ * are one interface; what only one kind can do says so.
  *
  *     feed_attach() or feed_tape()
  *     feed_turn()         on every turn of the loop: what time it is now
@@ -7,9 +8,8 @@
  *     feed_facts()        where the picture comes from, and whether it is fresh
  *     feed_propose() ...  what a person asks for
  *
- * Times are nanoseconds of one clock that runs on: CLOCK_MONOTONIC for a running job (whose own times are), any for a tape. Loop
- * thread only.
- * SPDX-License-Identifier: Apache-2.0 */
+ * Times are nanoseconds of one clock that runs on: CLOCK_MONOTONIC for a running job (whose own
+ * times are), any for a tape. Loop thread only. SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_FEED_H
 #define INDUCTOP_FEED_H
 
@@ -31,8 +31,8 @@ struct feed_options {
     bool is_attached;              /* the job runs already, see engine/run/viewer.h */
     int (*start_engine)(const struct session *session, struct err *err); /* may be NULL */
 
-    /* Something was told or the state changed: a picture taken now may differ. Often: draw at the next turn, not here. May be
-     * NULL. The feed must not be freed in it. */
+    /* Something was told or the state changed: a picture taken now may differ. Often: draw at the
+     * next turn, not here. May be NULL. The feed must not be freed in it. */
     void (*changed)(void *ctx);
     void *ctx;
 };
@@ -50,8 +50,10 @@ struct feed_facts {
     const char *baseline; /* off, auto, on */
     int screens;          /* that look at it */
     unsigned losses;      /* how often the engine was lost */
-    uint64_t missed_events, missed_steps; /* that could not be told to this screen: it did not read */
-    const char *did, *tag; /* the last command that was taken (not a proposal), its tag as JSON text; NULL: none */
+    uint64_t missed_events,
+        missed_steps;      /* that could not be told to this screen: it did not read */
+    const char *did, *tag; /* the last command that was taken (not a proposal), its tag as JSON
+                              text; NULL: none */
     uint64_t did_count;
 
     /* of a tape */
@@ -61,9 +63,11 @@ struct feed_facts {
 };
 
 struct feed *feed_attach(const struct feed_options *options);
-int feed_tape(const struct feed_options *options, const char *path, struct feed **ret, struct err *err);
+int feed_tape(const struct feed_options *options, const char *path, struct feed **ret,
+              struct err *err);
 
-/* The memory of a running job's goes when the loop has run once more. Accepts NULL. Snapshots stay good. */
+/* The memory of a running job's goes when the loop has run once more. Accepts NULL. Snapshots stay
+ * good. */
 void feed_free(struct feed *feed);
 
 /* Returns true when a tape has more to tell at once: turn again soon. */
@@ -75,9 +79,11 @@ const struct snapshot *feed_snapshot(struct feed *feed);
 /* Lent until the next turn. */
 struct feed_facts feed_facts(const struct feed *feed);
 
-/* What a person asks for; fails when no engine is connected, and always on a tape. `group` NULL: the only one. `tag` comes back
- * in what becomes of it: snapshot_switch.tag of a proposal, a problem event when something is refused, facts.did else. */
-int feed_propose(struct feed *feed, const struct settings *change, const char *group, const char *tag, struct err *err);
+/* What a person asks for; fails when no engine is connected, and always on a tape. `group` NULL:
+ * the only one. `tag` comes back in what becomes of it: snapshot_switch.tag of a proposal, a
+ * problem event when something is refused, facts.did else. */
+int feed_propose(struct feed *feed, const struct settings *change, const char *group,
+                 const char *tag, struct err *err);
 int feed_baseline(struct feed *feed, const char *group, const char *tag, struct err *err);
 int feed_take_over(struct feed *feed, const char *tag, struct err *err);
 

@@ -28,7 +28,8 @@ static uint32_t place_hash(const struct event *event) {
     event_int(event, "variant", &variant);
     buf_printf(&place, "%" PRId64 " %" PRId64, line, variant);
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
-        buf_printf(&place, "\n%s", event_text(event, fields[i]) ? event_text(event, fields[i]) : "");
+        buf_printf(&place, "\n%s",
+                   event_text(event, fields[i]) ? event_text(event, fields[i]) : "");
     uint32_t hash = str_hash(place.data, place.size);
     buf_done(&place);
     return hash;
@@ -59,11 +60,13 @@ static bool key_of(const struct event *event, const char *group, char *key, size
         break;
     default: return false;
     }
-    snprintf(key, size, "%d %d %" PRId64 " %s %s", (int)event->kind, rank, number, text ? text : "", group);
+    snprintf(key, size, "%d %d %" PRId64 " %s %s", (int)event->kind, rank, number, text ? text : "",
+             group);
     return true;
 }
 
-void kept_add(struct kept **kept, const struct event *event, const char *group, const char *line, uint64_t seq) {
+void kept_add(struct kept **kept, const struct event *event, const char *group, const char *line,
+              uint64_t seq) {
     char key[sizeof((*kept)->key)];
     if (!key_of(event, group, key, sizeof key)) return;
     struct kept *one;
@@ -80,8 +83,11 @@ void kept_add(struct kept **kept, const struct event *event, const char *group, 
     one->seq = seq;
 }
 
-void kept_each(const struct kept *kept, void (*each)(void *ctx, const char *group, const char *line, uint64_t seq), void *ctx) {
-    for (const struct kept *one = kept; one; one = one->hh.next) each(ctx, one->group, one->line, one->seq);
+void kept_each(const struct kept *kept,
+               void (*each)(void *ctx, const char *group, const char *line, uint64_t seq),
+               void *ctx) {
+    for (const struct kept *one = kept; one; one = one->hh.next)
+        each(ctx, one->group, one->line, one->seq);
 }
 
 void kept_free(struct kept **kept) {

@@ -69,12 +69,17 @@ struct past *past_free(struct past *past) {
 
 /* ---- events */
 
-uint64_t past_event(struct past *past, const struct event *event, const char *group, const char *line, size_t size) {
+uint64_t past_event(struct past *past, const struct event *event, const char *group,
+                    const char *line, size_t size) {
     past->seq++;
     kept_add(&past->kept, event, group, line, past->seq);
-    while (past->count && (past->count == PAST_EVENTS || past->bytes + size > PAST_EVENT_BYTES)) drop_oldest(past);
+    while (past->count && (past->count == PAST_EVENTS || past->bytes + size > PAST_EVENT_BYTES))
+        drop_oldest(past);
     past->ring[(past->begin + past->count++) % PAST_EVENTS] =
-        (struct told){.seq = past->seq, .size = size, .group = mem_strdup(group), .line = mem_strndup(line, size)};
+        (struct told){.seq = past->seq,
+                      .size = size,
+                      .group = mem_strdup(group),
+                      .line = mem_strndup(line, size)};
     past->bytes += size;
     return past->seq;
 }
@@ -139,7 +144,8 @@ static void add_thin(struct past_rank *rank, const struct step_record *record) {
     rank->thin[rank->thin_count++] = *record;
 }
 
-void past_steps(struct past *past, const char *group, int number, const void *records, size_t count) {
+void past_steps(struct past *past, const char *group, int number, const void *records,
+                size_t count) {
     struct past_rank *rank = rank_of(past, group, number);
     const char *at = records;
     for (size_t i = 0; i < count; i++, at += sizeof(struct step_record)) {
@@ -163,7 +169,8 @@ static size_t gather(const struct past_rank *rank, size_t most, struct step_reco
 }
 
 bool past_each_rank(const struct past *past, size_t most,
-                    bool (*each)(void *ctx, const char *group, int rank, const struct step_record *records, size_t count),
+                    bool (*each)(void *ctx, const char *group, int rank,
+                                 const struct step_record *records, size_t count),
                     void *ctx) {
     struct step_record records[2 * PAST_STEPS];
     size_t ranks = HASH_COUNT(past->ranks), share = ranks ? most / ranks : 0;

@@ -1,6 +1,6 @@
-/* Ranks whose connection ended while their process still lived: a process that is being killed closes its files some moments
- * before it is gone. They are looked at again until they are gone or back.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Ranks whose connection ended while their process still lived: a process that is being killed
+ * closes its files some moments before it is gone. They are looked at again until they are gone or
+ * back. SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
 #include "engine/parts.h"
@@ -32,7 +32,8 @@ void stalled_turn(struct engine *engine) {
             continue;
         }
         *at = guest->next;
-        if (!has_come_back) intake_lost(engine, guest, "lost", "the process ended without a word: killed?");
+        if (!has_come_back)
+            intake_lost(engine, guest, "lost", "the process ended without a word: killed?");
         free_stalled(guest);
     }
 }

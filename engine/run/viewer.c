@@ -34,7 +34,8 @@ struct viewer {
     char *did, *tag;
     char reason[512];
     unsigned tries;
-    uint64_t started_ns; /* when an engine was asked for last, or may be starting by itself; 0: never */
+    uint64_t
+        started_ns; /* when an engine was asked for last, or may be starting by itself; 0: never */
     struct viewer_facts facts;
     int handles; /* not closed yet */
     char room[READ_SIZE];
@@ -112,8 +113,11 @@ static bool send_frame(struct viewer *viewer, uint8_t type, const json_t *object
     if (size) memcpy(send->payload, text, size);
     free(text);
     send->request.data = send;
-    uv_buf_t parts[2] = {uv_buf_init((char *)send->header, FRAME_HEADER_SIZE), uv_buf_init(send->payload, (unsigned)size)};
-    if (size <= FRAME_PAYLOAD_MAX && uv_write(&send->request, (uv_stream_t *)&viewer->link->pipe, parts, 2, sent) == 0) return true;
+    uv_buf_t parts[2] = {uv_buf_init((char *)send->header, FRAME_HEADER_SIZE),
+                         uv_buf_init(send->payload, (unsigned)size)};
+    if (size <= FRAME_PAYLOAD_MAX &&
+        uv_write(&send->request, (uv_stream_t *)&viewer->link->pipe, parts, 2, sent) == 0)
+        return true;
     free(send);
     return false;
 }
@@ -155,7 +159,8 @@ static void take_answer(struct viewer *viewer, const json_t *status) {
     viewer->facts.did_count++;
 }
 
-/* Another engine than the one that told us before knows less than we do: its totals are not for us. */
+/* Another engine than the one that told us before knows less than we do: its totals are not for us.
+ */
 static void take_engine(struct viewer *viewer, const json_t *status) {
     const char *id = json_string_value(json_object_get(status, "engine"));
     if (!id || (viewer->engine && strcmp(viewer->engine, id) == 0)) return;
@@ -195,7 +200,8 @@ static void take_status(struct viewer *viewer, const struct frame *frame) {
 
 static bool has_ended(const struct event *event) {
     const char *state = event_text(event, "state");
-    return event->kind == EVENT_JOB && state && (strcmp(state, "ended") == 0 || strcmp(state, "lost") == 0);
+    return event->kind == EVENT_JOB && state &&
+           (strcmp(state, "ended") == 0 || strcmp(state, "lost") == 0);
 }
 
 static void take_event(struct viewer *viewer, const struct frame *frame) {
@@ -230,19 +236,27 @@ static void take_steps(struct viewer *viewer, const struct frame *frame) {
     }
     const char *group = (const char *)frame->payload + sizeof head;
     char *key = mem_strndup(group, head.group_size);
-    struct source_steps steps = {
-        .rank = head.rank, .group = key, .start_ns = viewer->facts.start_ns, .records = group + head.group_size,
-        .count = (frame->size - sizeof head - head.group_size) / sizeof(struct step_record), .has_dropped = true,
-        .dropped = {head.steps_dropped, head.events_dropped, head.bad}};
+    struct source_steps steps = {.rank = head.rank,
+                                 .group = key,
+                                 .start_ns = viewer->facts.start_ns,
+                                 .records = group + head.group_size,
+                                 .count = (frame->size - sizeof head - head.group_size) /
+                                          sizeof(struct step_record),
+                                 .has_dropped = true,
+                                 .dropped = {head.steps_dropped, head.events_dropped, head.bad}};
     viewer->options.sink.steps(viewer->options.sink.ctx, &steps);
     free(key);
 }
 
 static void take_frame(struct viewer *viewer, const struct frame *frame) {
-    if (frame->type == FRAME_RANK_STEPS) take_steps(viewer, frame);
-    else if (frame->type == FRAME_RANK_EVENT) take_event(viewer, frame);
-    else if (frame->type == FRAME_STATUS) take_status(viewer, frame);
-    else viewer->facts.bad++;
+    if (frame->type == FRAME_RANK_STEPS)
+        take_steps(viewer, frame);
+    else if (frame->type == FRAME_RANK_EVENT)
+        take_event(viewer, frame);
+    else if (frame->type == FRAME_STATUS)
+        take_status(viewer, frame);
+    else
+        viewer->facts.bad++;
 }
 
 /* ---- connecting */
@@ -313,7 +327,8 @@ static void connect_now(uv_timer_t *timer) {
 static void need_engine(struct viewer *viewer) {
     const struct viewer_options *options = &viewer->options;
     uint64_t now = clock_now_ns();
-    bool is_soon = viewer->started_ns && now - viewer->started_ns < VIEWER_START_MS * UINT64_C(1000000);
+    bool is_soon =
+        viewer->started_ns && now - viewer->started_ns < VIEWER_START_MS * UINT64_C(1000000);
     struct err err;
     if (!options->start_engine || is_soon || session_has_engine(options->session)) return;
     viewer->started_ns = now;
@@ -331,7 +346,8 @@ static void try_again(struct viewer *viewer, const char *reason) {
     if (viewer->is_freed) return;
     need_engine(viewer);
     uint64_t wait_ms = VIEWER_RETRY_MS << (viewer->tries < 5 ? viewer->tries++ : 5);
-    uv_timer_start(&viewer->retry, connect_now, wait_ms < VIEWER_RETRY_MOST_MS ? wait_ms : VIEWER_RETRY_MOST_MS, 0);
+    uv_timer_start(&viewer->retry, connect_now,
+                   wait_ms < VIEWER_RETRY_MOST_MS ? wait_ms : VIEWER_RETRY_MOST_MS, 0);
 }
 
 struct viewer *viewer_new(const struct viewer_options *options) {

@@ -1,6 +1,6 @@
-/* What a picture costs: snapshots of a store with 8 and 512 ranks at 2 Hz, what filling the store costs, and the lines of a tape.
- * CPU time of this process, so what else runs on the machine matters little. Judges nothing.
- * SPDX-License-Identifier: Apache-2.0 */
+/* What a picture costs: snapshots of a store with 8 and 512 ranks at 2 Hz, what filling the store
+ * costs, and the lines of a tape. CPU time of this process, so what else runs on the machine
+ * matters little. Judges nothing. SPDX-License-Identifier: Apache-2.0 */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,17 +40,26 @@ static struct store *store_with(int ranks) {
     struct store *store = store_new();
     store_keep_views(store);
     for (int i = 0; i < ranks; i++) {
-        tell(store, mem_printf("{'v':1,'kind':'rank','t':0,'rank':%d,'world':%d,'host':'h','pid':%d,'python':'3.11','torch':"
-                               "'2.13.0','device':'cpu','group':'run/0/default','state':'hooked','switching':'live'}",
+        tell(store, mem_printf("{'v':1,'kind':'rank','t':0,'rank':%d,'world':%d,'host':'h','pid':%"
+                               "d,'python':'3.11','torch':"
+                               "'2.13.0','device':'cpu','group':'run/0/"
+                               "default','state':'hooked','switching':'live'}",
                                i, ranks, i + 1));
-        tell(store, mem_printf("{'v':1,'kind':'unit','t':0,'rank':%d,'unit':0,'name':'Net','origin':'script'}", i));
+        tell(store,
+             mem_printf(
+                 "{'v':1,'kind':'unit','t':0,'rank':%d,'unit':0,'name':'Net','origin':'script'}",
+                 i));
     }
     return store;
 }
 
 static struct step_record step_of(uint64_t step, double t, double ms) {
-    return (struct step_record){.step = step, .end_ns = (uint64_t)(t * 1e9), .dur_ns = (uint64_t)(ms * 1e6),
-                                .valid = STEP_HAS_RSS, .rss_bytes = 600 << 20, .why = step % 97 == 0 ? 2 : 0};
+    return (struct step_record){.step = step,
+                                .end_ns = (uint64_t)(t * 1e9),
+                                .dur_ns = (uint64_t)(ms * 1e6),
+                                .valid = STEP_HAS_RSS,
+                                .rss_bytes = 600 << 20,
+                                .why = step % 97 == 0 ? 2 : 0};
 }
 
 struct world {
@@ -69,7 +78,8 @@ static void pictures(const struct world *world, double past_s) {
         double until = i ? t + 0.5 : past_s, begin = cpu_s();
         for (; t < until; t += 1 / world->rate, step++)
             for (int rank = 0; rank < world->ranks; rank++, told++) {
-                struct step_record record = step_of(step, t, 1000 / world->rate * (1 + (double)(step * 31 % 17) / 100));
+                struct step_record record =
+                    step_of(step, t, 1000 / world->rate * (1 + (double)(step * 31 % 17) / 100));
                 store_step(store, &record, rank, "run/0/default", 0);
             }
         feeding += cpu_s() - begin;
@@ -80,11 +90,14 @@ static void pictures(const struct world *world, double past_s) {
         if (i) taking += cpu_s() - begin;
     }
     size_t bytes = 0;
-    for (size_t i = 0; i < shown->rank_count; i++) bytes += shown->ranks[i]->curve.count * sizeof(struct curve_point);
-    printf("  %4d ranks %6.1f steps/s after %7.0f s: %8.3f ms a picture, %5.2f %% of a core at 2 Hz; filling %5.0f ns a step, "
+    for (size_t i = 0; i < shown->rank_count; i++)
+        bytes += shown->ranks[i]->curve.count * sizeof(struct curve_point);
+    printf("  %4d ranks %6.1f steps/s after %7.0f s: %8.3f ms a picture, %5.2f %% of a core at 2 "
+           "Hz; filling %5.0f ns a step, "
            "%5.2f %% of a core; %5.1f MB of curves\n",
-           world->ranks, world->rate, past_s, 1e3 * taking / PICTURES, 200 * taking / PICTURES, 1e9 * feeding / (double)told,
-           100 * feeding / (double)told * world->ranks * world->rate, (double)bytes / 1e6);
+           world->ranks, world->rate, past_s, 1e3 * taking / PICTURES, 200 * taking / PICTURES,
+           1e9 * feeding / (double)told, 100 * feeding / (double)told * world->ranks * world->rate,
+           (double)bytes / 1e6);
     snapshot_unref(shown);
     store_free(store);
 }
@@ -115,8 +128,9 @@ static void lines(void) {
         if (event_parse(line.data, line.size, 0, &event, NULL) >= 0) event_done(&event);
     }
     double slow_parsing = 10 * (cpu_s() - begin);
-    printf("a step as a line: written in %.0f ns (by JSON values %.0f), read in %.0f ns (%.0f)\n", 1e9 * printing / MANY,
-           1e9 * slow_printing / MANY, 1e9 * parsing / MANY, 1e9 * slow_parsing / MANY);
+    printf("a step as a line: written in %.0f ns (by JSON values %.0f), read in %.0f ns (%.0f)\n",
+           1e9 * printing / MANY, 1e9 * slow_printing / MANY, 1e9 * parsing / MANY,
+           1e9 * slow_parsing / MANY);
     buf_done(&line);
 }
 
@@ -125,12 +139,15 @@ static void events(void) {
     struct store *store = store_with(8);
     double begin = cpu_s();
     for (int i = 0; i < MANY; i++)
-        tell(store, mem_printf("{'v':1,'kind':'compile','t':%d,'rank':%d,'unit':0,'variant':0,'id':'0/%d','frame':'forward m.py:3',"
-                               "'trigger':'recompile','ms':800,'phases':{'dynamo':1.5,'aot':2},'cause':'tensor x size mismatch at "
+        tell(store, mem_printf("{'v':1,'kind':'compile','t':%d,'rank':%d,'unit':0,'variant':0,'id':"
+                               "'0/%d','frame':'forward m.py:3',"
+                               "'trigger':'recompile','ms':800,'phases':{'dynamo':1.5,'aot':2},'"
+                               "cause':'tensor x size mismatch at "
                                "index 0. expected 8, actual %d'}",
                                i / 100, i % 8, i, i));
     double taking = cpu_s() - begin;
-    printf("a recompile with its cause, from its line into all lists: %.1f us\n", 1e6 * taking / MANY);
+    printf("a recompile with its cause, from its line into all lists: %.1f us\n",
+           1e6 * taking / MANY);
     store_free(store);
 }
 
@@ -182,8 +199,10 @@ static void tape(void) {
             if (turn > longest) longest = turn;
         }
         double taking = cpu_s() - begin;
-        printf("a tape of %.0f MB, to its end: %.2f s, %.0f MB/s, %.2f million steps/s; the longest turn %.1f ms\n", size / 1e6,
-               taking, size / 1e6 / taking, STEPS * RANKS / 1e6 / taking, 1e3 * longest);
+        printf("a tape of %.0f MB, to its end: %.2f s, %.0f MB/s, %.2f million steps/s; the "
+               "longest turn %.1f ms\n",
+               size / 1e6, taking, size / 1e6 / taking, STEPS * RANKS / 1e6 / taking,
+               1e3 * longest);
         store_free(replayed);
         replay_free(replay);
     }
@@ -195,7 +214,8 @@ static void tape(void) {
 static struct peer *screen;
 
 static void hub_frame(void *ctx, struct peer *peer, const struct frame *frame) {
-    static const char status[] = "{\"v\":1,\"engine\":\"a\",\"start_ns\":0,\"past\":false,\"seq\":1}";
+    static const char status[] =
+        "{\"v\":1,\"engine\":\"a\",\"start_ns\":0,\"past\":false,\"seq\":1}";
     (void)ctx, (void)frame;
     screen = peer;
     peer_send(peer, FRAME_STATUS, status, sizeof status - 1);
@@ -226,8 +246,11 @@ static void sockets(void) {
     uv_loop_t loop;
     if (!mkdtemp(base)) return;
     setenv("INDUCTOP_TMPDIR", base, 1);
-    int size = snprintf(start, sizeof start, "{\"front\":[%d,%llu]}", (int)getpid(), process_start(getpid()));
-    if (session_create(&session, "bench", NULL, NULL) || session_write(&session, "start.json", start, (size_t)size, NULL)) return;
+    int size = snprintf(start, sizeof start, "{\"front\":[%d,%llu]}", (int)getpid(),
+                        process_start(getpid()));
+    if (session_create(&session, "bench", NULL, NULL) ||
+        session_write(&session, "start.json", start, (size_t)size, NULL))
+        return;
     char *path = session_path(&session, "sock");
     uv_loop_init(&loop);
     struct hub *hub = hub_new(&loop, path, &ops, NULL, NULL);
@@ -241,7 +264,8 @@ static void sockets(void) {
     }
     while (peer_queued_bytes(screen)) uv_run(&loop, UV_RUN_NOWAIT);
     double taking = cpu_s() - begin;
-    printf("engine to screen through the socket, both sides: %.0f ns a step, %d ranks at 1000 steps/s: %.1f %% of a core\n",
+    printf("engine to screen through the socket, both sides: %.0f ns a step, %d ranks at 1000 "
+           "steps/s: %.1f %% of a core\n",
            1e9 * taking / FRAMES / EACH, RANKS, 100 * taking / FRAMES / EACH * RANKS * 1000);
     feed_free(feed);
     hub_free(hub);

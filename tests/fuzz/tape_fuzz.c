@@ -1,12 +1,13 @@
-/* Fuzz target: lines of a tape, through the store to a picture; the quick way to read a step must agree with the long one. Not part
- * of the build, since it needs clang:
+/* Fuzz target: lines of a tape, through the store to a picture; the quick way to read a step must
+ * agree with the long one. Not part of the build, since it needs clang:
  *
- *     clang -std=gnu17 -D_GNU_SOURCE -I. -g -O1 -fsanitize=fuzzer,address,undefined tests/fuzz/tape_fuzz.c \
- *         engine/data/[a-z]*.c engine/event/[a-z]*.c engine/wire/[a-z]*.c engine/base/[a-z]*.c -ljansson -lm -o tape_fuzz
+ *     clang -std=gnu17 -D_GNU_SOURCE -I. -g -O1 -fsanitize=fuzzer,address,undefined
+ * tests/fuzz/tape_fuzz.c \ engine/data/[a-z]*.c engine/event/[a-z]*.c engine/wire/[a-z]*.c
+ * engine/base/[a-z]*.c -ljansson -lm -o tape_fuzz
  *     ./tape_fuzz -max_len=8192 -max_total_time=60 CORPUS SEEDS
  *
- * CORPUS is an empty folder for what it finds, SEEDS one with some lines of tests/tapes, a few a file.
- * SPDX-License-Identifier: Apache-2.0 */
+ * CORPUS is an empty folder for what it finds, SEEDS one with some lines of tests/tapes, a few a
+ * file. SPDX-License-Identifier: Apache-2.0 */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,9 @@ static void take(struct store *store, const char *line, size_t size) {
     }
     if (is_step) {
         event_to_step(&event, &other);
-        if (event.kind != EVENT_STEP || rank != event.rank || memcmp(&record, &other, sizeof record) != 0) abort();
+        if (event.kind != EVENT_STEP || rank != event.rank ||
+            memcmp(&record, &other, sizeof record) != 0)
+            abort();
     }
     store_take(store, &event, NULL);
     event_done(&event);

@@ -55,7 +55,7 @@ static struct lab {
     uint64_t start_ns;
     struct feed *feeds[SCREENS];
     bool is_over;
-} *lab;
+} * lab;
 
 /* ---- waiting */
 
@@ -69,15 +69,16 @@ static void turn_feeds(void) {
         if (lab->feeds[i]) feed_turn(lab->feeds[i], clock_now_ns());
 }
 
-#define wait_until(condition) do { \
-        uv_timer_t timer; \
-        uv_timer_init(&lab->loop, &timer); \
-        lab->is_over = false; \
-        uv_timer_start(&timer, over, BOUND_MS, 0); \
-        while (!(condition) && !lab->is_over) uv_run(&lab->loop, UV_RUN_ONCE), turn_feeds(); \
-        uv_close((uv_handle_t *)&timer, NULL); \
-        uv_run(&lab->loop, UV_RUN_NOWAIT); \
-        if (lab->is_over) fail_msg("not in time: " #condition); \
+#define wait_until(condition)                                                                      \
+    do {                                                                                           \
+        uv_timer_t timer;                                                                          \
+        uv_timer_init(&lab->loop, &timer);                                                         \
+        lab->is_over = false;                                                                      \
+        uv_timer_start(&timer, over, BOUND_MS, 0);                                                 \
+        while (!(condition) && !lab->is_over) uv_run(&lab->loop, UV_RUN_ONCE), turn_feeds();       \
+        uv_close((uv_handle_t *)&timer, NULL);                                                     \
+        uv_run(&lab->loop, UV_RUN_NOWAIT);                                                         \
+        if (lab->is_over) fail_msg("not in time: " #condition);                                    \
     } while (0)
 
 /* ---- the wire */
@@ -107,9 +108,12 @@ static void wire_send(struct wire *wire, uint8_t type, const void *payload, size
     buf_add(&out, payload, size);
     for (size_t at = 0; at < out.size;) {
         ssize_t n = send(wire->fd, out.data + at, out.size - at, MSG_NOSIGNAL);
-        if (n > 0) at += (size_t)n;
-        else if (errno == EAGAIN) uv_run(&lab->loop, UV_RUN_NOWAIT);
-        else fail_msg("send: %s", strerror(errno));
+        if (n > 0)
+            at += (size_t)n;
+        else if (errno == EAGAIN)
+            uv_run(&lab->loop, UV_RUN_NOWAIT);
+        else
+            fail_msg("send: %s", strerror(errno));
     }
     buf_done(&out);
 }
@@ -121,7 +125,8 @@ static bool wire_next(struct wire *wire, struct frame *ret) {
     buf_drop(&wire->in, used < wire->in.size ? used : wire->in.size);
     used = 0;
     for (;;) {
-        long n = wire->in.size ? frame_parse((const uint8_t *)wire->in.data, wire->in.size, ret) : 0;
+        long n =
+            wire->in.size ? frame_parse((const uint8_t *)wire->in.data, wire->in.size, ret) : 0;
         if (n > 0) {
             used = (size_t)n;
             return true;
@@ -134,13 +139,15 @@ static bool wire_next(struct wire *wire, struct frame *ret) {
 
 /* ---- a rank */
 
-__attribute__((format(printf, 3, 4))) static void rank_tells(struct rank *rank, const char *kind, const char *format, ...) {
+__attribute__((format(printf, 3, 4))) static void rank_tells(struct rank *rank, const char *kind,
+                                                             const char *format, ...) {
     char fields[4096];
     va_list args;
     va_start(args, format);
     vsnprintf(fields, sizeof fields, format, args);
     va_end(args);
-    char *line = mem_printf("{'v':1,'kind':'%s','ns':%" PRIu64 ",%s}", kind, clock_now_ns(), fields);
+    char *line =
+        mem_printf("{'v':1,'kind':'%s','ns':%" PRIu64 ",%s}", kind, clock_now_ns(), fields);
     for (size_t i = 0; line[i]; i++)
         if (line[i] == '\'') line[i] = '"';
     wire_send(&rank->wire, FRAME_EVENT, line, strlen(line));
@@ -159,12 +166,15 @@ static void rank_starts(struct rank *rank, const char *group, uint32_t number) {
     slot_of(rank)->look = PAGE_REST;
     wire_connect(&rank->wire);
     int size = snprintf(hello, sizeof hello,
-                        "{\"v\":1,\"role\":\"rank\",\"pid\":%d,\"group\":\"%s\",\"group_index\":%u,\"slot\":%u,\"gen\":%u,"
+                        "{\"v\":1,\"role\":\"rank\",\"pid\":%d,\"group\":\"%s\",\"group_index\":%u,"
+                        "\"slot\":%u,\"gen\":%u,"
                         "\"nonce\":\"%016" PRIx64 "\"}",
-                        (int)(lab->rank_pid ? lab->rank_pid : getpid()), group, rank->seat.group, rank->seat.slot, rank->seat.gen, lab->page->nonce);
+                        (int)(lab->rank_pid ? lab->rank_pid : getpid()), group, rank->seat.group,
+                        rank->seat.slot, rank->seat.gen, lab->page->nonce);
     wire_send(&rank->wire, FRAME_HELLO, hello, (size_t)size);
     rank_tells(rank, "rank",
-               "'rank':%u,'world':1,'host':'h','pid':%d,'python':'3.11','torch':'2.13','device':'cpu','group':'%s',"
+               "'rank':%u,'world':1,'host':'h','pid':%d,'python':'3.11','torch':'2.13','device':'"
+               "cpu','group':'%s',"
                "'state':'hooked','switching':'live'",
                number, (int)getpid(), group);
     rank_tells(rank, "unit", "'rank':%u,'unit':0,'name':'Net','origin':'script'", number);
@@ -175,8 +185,11 @@ static void rank_steps(struct rank *rank, size_t count) {
     while (count) {
         size_t n = 0;
         for (; n < 16 && count; n++, count--)
-            records[n] = (struct step_record){.step = rank->step++, .end_ns = clock_now_ns(), .dur_ns = 2000000,
-                                              .variant = rank->variant, .seq = rank->seq++};
+            records[n] = (struct step_record){.step = rank->step++,
+                                              .end_ns = clock_now_ns(),
+                                              .dur_ns = 2000000,
+                                              .variant = rank->variant,
+                                              .seq = rank->seq++};
         wire_send(&rank->wire, FRAME_STEPS, records, n * sizeof records[0]);
     }
     atomic_store(&slot_of(rank)->step, rank->step);
@@ -189,7 +202,8 @@ static uint32_t rank_votes(struct rank *rank) {
     wait_until(wire_next(&rank->wire, &frame) && frame.type == FRAME_PREPARE);
     memcpy(&prepare, frame.payload, sizeof prepare);
     atomic_store(&slot_of(rank)->voted, prepare.id);
-    wire_send(&rank->wire, FRAME_VOTE, &(struct vote_record){.id = prepare.id, .ready = 1}, sizeof(struct vote_record));
+    wire_send(&rank->wire, FRAME_VOTE, &(struct vote_record){.id = prepare.id, .ready = 1},
+              sizeof(struct vote_record));
     return prepare.id;
 }
 
@@ -201,7 +215,8 @@ static int no_engine(const struct session *session, struct err *err) {
 }
 
 static void screen_starts(int i) {
-    struct feed_options options = {.loop = &lab->loop, .session = &lab->session, .start_engine = no_engine};
+    struct feed_options options = {
+        .loop = &lab->loop, .session = &lab->session, .start_engine = no_engine};
     lab->feeds[i] = feed_attach(&options);
     wait_until(feed_facts(lab->feeds[i]).state == SOURCE_LIVE);
 }
@@ -243,9 +258,10 @@ static int set_up(void **state) {
     if (lab->job == 0)
         for (;;) pause();
     lab->start_ns = clock_now_ns();
-    char *start = mem_printf("{\"v\":1,\"name\":\"job\",\"command\":[\"a\",\"b\"],\"start\":\"s\",\"start_ns\":%" PRIu64
-                             ",\"baseline\":\"off\",\"plan\":[],\"front\":[%d,%llu]}",
-                             lab->start_ns, (int)lab->job, process_start(lab->job));
+    char *start = mem_printf(
+        "{\"v\":1,\"name\":\"job\",\"command\":[\"a\",\"b\"],\"start\":\"s\",\"start_ns\":%" PRIu64
+        ",\"baseline\":\"off\",\"plan\":[],\"front\":[%d,%llu]}",
+        lab->start_ns, (int)lab->job, process_start(lab->job));
     assert_int_equal(session_write(&lab->session, "start.json", start, strlen(start), &err), 0);
     free(start);
     struct engine_options options = {.session = &lab->session, .job = lab->job};
@@ -291,8 +307,12 @@ static void test_a_screen_that_comes_late_sees_it_all(void **state) {
     rank_starts(&rank, "run/0", 0);
     rank_steps(&rank, 3000);
     for (int i = 0; i < 700; i++) /* more than are kept */
-        rank_tells(&rank, "compile", "'rank':0,'unit':0,'variant':0,'id':'0/%d','trigger':'recompile','ms':1,'cause':'c'", i);
-    rank_tells(&rank, "break", "'rank':0,'unit':0,'variant':0,'file':'a.py','line':3,'reason':'r','count':1");
+        rank_tells(
+            &rank, "compile",
+            "'rank':0,'unit':0,'variant':0,'id':'0/%d','trigger':'recompile','ms':1,'cause':'c'",
+            i);
+    rank_tells(&rank, "break",
+               "'rank':0,'unit':0,'variant':0,'file':'a.py','line':3,'reason':'r','count':1");
     rank_tells(&rank, "problem", "'what':'w','text':'the last of it'");
     wait_until(store_problem_count(engine_store(lab->engine)) > 0);
     screen_starts(0);
@@ -305,7 +325,8 @@ static void test_a_screen_that_comes_late_sees_it_all(void **state) {
     assert_string_equal(seen->who->torch, "2.13");
     assert_string_equal(seen->who->group, "run/0");
     assert_string_equal(shown->job->command, "a b");
-    assert_true(shown->cause_count == 1 && shown->causes[0]->count == 700 && shown->break_count == 1);
+    assert_true(shown->cause_count == 1 && shown->causes[0]->count == 700 &&
+                shown->break_count == 1);
     assert_string_equal(shown->events[shown->event_count - 1]->text, "the last of it");
     assert_string_equal(seen->units->units[0].name, "Net");
     double now = (double)(clock_now_ns() - lab->start_ns) / 1e9;
@@ -326,7 +347,8 @@ static void test_ranks_of_the_same_number_are_told_apart(void **state) {
     rank_steps(&b, 7);
     for (int i = 0; i < 3; i++)
         rank_tells(&a, "compile", "'rank':0,'variant':0,'id':'0/%d','trigger':'first','ms':1", i);
-    wait_until(look(0)->rank_count == 2 && shown->ranks[0]->compiles == 3 && shown->ranks[1]->steps == 7);
+    wait_until(look(0)->rank_count == 2 && shown->ranks[0]->compiles == 3 &&
+               shown->ranks[1]->steps == 7);
     assert_string_equal(shown->ranks[0]->who->group, "pid/1");
     assert_int_equal(shown->ranks[0]->steps, 5);
     assert_int_equal(shown->ranks[1]->compiles, 0);
@@ -349,7 +371,8 @@ static void test_losses_are_seen(void **state) {
 
 static bool is_settled(int i, enum switch_status status) {
     const struct snapshot *snapshot = look(i);
-    return snapshot->switch_count && snapshot->switches[snapshot->switch_count - 1]->status == status;
+    return snapshot->switch_count &&
+           snapshot->switches[snapshot->switch_count - 1]->status == status;
 }
 
 static int propose(int i, const char *text, const char *tag) {
@@ -380,7 +403,8 @@ static void test_a_proposal_rank_by_rank(void **state) {
     rank_steps(&rank, 2);
     rank.variant = variant;
     rank_tells(&rank, "switch",
-               "'rank':0,'id':%u,'by':'viewer','from':{},'to':{'dynamic':'on'},'variant':%u,'status':'applied','at':22,"
+               "'rank':0,'id':%u,'by':'viewer','from':{},'to':{'dynamic':'on'},'variant':%u,'"
+               "status':'applied','at':22,"
                "'ran':{'Net':'variant'},'lost_ms':40",
                id, variant);
     rank_steps(&rank, 2);
@@ -423,7 +447,8 @@ static void test_one_screen_is_in_charge(void **state) {
 
 static void test_a_command_without_a_screen_is_always_taken(void **state) {
     (void)state;
-    static const char hello[] = "{\"v\":1,\"role\":\"viewer\"}", command[] = "{\"v\":1,\"do\":\"propose\",\"change\":{}}";
+    static const char hello[] = "{\"v\":1,\"role\":\"viewer\"}",
+                      command[] = "{\"v\":1,\"do\":\"propose\",\"change\":{}}";
     struct rank rank;
     struct wire wire;
     struct frame frame = {0};
@@ -432,7 +457,8 @@ static void test_a_command_without_a_screen_is_always_taken(void **state) {
     wire_connect(&wire);
     wire_send(&wire, FRAME_HELLO, hello, sizeof hello - 1);
     wire_send(&wire, FRAME_COMMAND, command, sizeof command - 1);
-    wait_until(wire_next(&wire, &frame) && memmem(frame.payload, frame.size, "nothing to change", 17));
+    wait_until(wire_next(&wire, &frame) &&
+               memmem(frame.payload, frame.size, "nothing to change", 17));
     assert_int_equal(frame.type, FRAME_EVENT);
     assert_int_equal(feed_facts(lab->feeds[0]).screens, 1);
     wire_close(&wire);
@@ -464,7 +490,8 @@ static void test_a_baseline_when_asked(void **state) {
 
 static void test_a_command_that_is_not_known(void **state) {
     (void)state;
-    static const char hello[] = "{\"v\":1,\"role\":\"viewer\"}", command[] = "{\"v\":1,\"do\":\"dance\",\"tag\":5}";
+    static const char hello[] = "{\"v\":1,\"role\":\"viewer\"}",
+                      command[] = "{\"v\":1,\"do\":\"dance\",\"tag\":5}";
     struct wire wire;
     struct frame frame = {0};
     wire_connect(&wire);
@@ -492,9 +519,11 @@ static void read_all(struct wire *wire, struct got *got) {
             struct rank_event_record head;
             memcpy(&head, frame.payload, sizeof head);
             size_t before = sizeof head + head.group_size;
-            json_t *event = json_loadb((const char *)frame.payload + before, frame.size - before, 0, NULL);
+            json_t *event =
+                json_loadb((const char *)frame.payload + before, frame.size - before, 0, NULL);
             const char *state = json_string_value(json_object_get(event, "state"));
-            if (state && json_object_get(event, "rank")) snprintf(got->state, sizeof got->state, "%s", state);
+            if (state && json_object_get(event, "rank"))
+                snprintf(got->state, sizeof got->state, "%s", state);
             json_decref(event);
             got->events++;
         }
@@ -503,8 +532,10 @@ static void read_all(struct wire *wire, struct got *got) {
         got->statuses++;
         got->is_live = !json_is_true(json_object_get(status, "past"));
         got->seq = json_integer_value(json_object_get(status, "seq"));
-        got->missed_events = json_integer_value(json_object_get(json_object_get(status, "missed"), "events"));
-        got->missed_steps = json_integer_value(json_object_get(json_object_get(status, "missed"), "steps"));
+        got->missed_events =
+            json_integer_value(json_object_get(json_object_get(status, "missed"), "events"));
+        got->missed_steps =
+            json_integer_value(json_object_get(json_object_get(status, "missed"), "steps"));
         json_decref(status);
     }
 }
@@ -523,10 +554,13 @@ static void test_a_screen_that_does_not_read_costs_nothing_and_catches_up(void *
     wire_send(&stopped, FRAME_HELLO, hello, sizeof hello - 1);
     wait_until((read_all(&stopped, &got), got.is_live));
     screen_starts(0);
-    for (int i = 0; i < 8000; i++) rank_tells(&rank, "problem", "'what':'w','text':'%d %s'", i, text);
+    for (int i = 0; i < 8000; i++)
+        rank_tells(&rank, "problem", "'what':'w','text':'%d %s'", i, text);
     rank_steps(&rank, 1000);
-    rank_tells(&rank, "rank", "'rank':0,'host':'h','pid':1,'python':'3','group':'g','state':'stalled'");
-    wait_until(steps_of(0) == 1000 && strcmp(rank_of(0)->who->state, "stalled") == 0); /* others see all */
+    rank_tells(&rank, "rank",
+               "'rank':0,'host':'h','pid':1,'python':'3','group':'g','state':'stalled'");
+    wait_until(steps_of(0) == 1000 &&
+               strcmp(rank_of(0)->who->state, "stalled") == 0); /* others see all */
     got = (struct got){0};
     wait_until((read_all(&stopped, &got), got.is_live && got.statuses >= 2));
     assert_string_equal(got.state, "stalled");
@@ -557,9 +591,10 @@ static void test_who_comes_back_is_told_what_came_meanwhile(void **state) {
     wire_send(&wire, FRAME_COMMAND, ask, sizeof ask - 1);
     wait_until(wire_next(&wire, &frame) && frame.type == FRAME_STATUS);
     json_t *status = json_loadb((const char *)frame.payload, frame.size, 0, NULL);
-    char *again = mem_printf("{\"v\":1,\"role\":\"viewer\",\"screen\":true,\"engine\":\"%s\",\"since\":%lld}",
-                             json_string_value(json_object_get(status, "engine")),
-                             (long long)json_integer_value(json_object_get(status, "seq")));
+    char *again =
+        mem_printf("{\"v\":1,\"role\":\"viewer\",\"screen\":true,\"engine\":\"%s\",\"since\":%lld}",
+                   json_string_value(json_object_get(status, "engine")),
+                   (long long)json_integer_value(json_object_get(status, "seq")));
     json_decref(status);
     wire_close(&wire);
     rank_tells(&rank, "problem", "'what':'w','text':'meanwhile'");
@@ -614,17 +649,23 @@ static void test_the_end(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_screen_that_comes_late_sees_it_all, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_ranks_of_the_same_number_are_told_apart, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_screen_that_comes_late_sees_it_all, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_ranks_of_the_same_number_are_told_apart, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_losses_are_seen, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_proposal_rank_by_rank, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_one_screen_is_in_charge, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_command_without_a_screen_is_always_taken, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_command_without_a_screen_is_always_taken, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_a_baseline_when_asked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_command_that_is_not_known, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_screen_that_does_not_read_costs_nothing_and_catches_up, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_who_comes_back_is_told_what_came_meanwhile, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_rank_that_is_being_killed_is_lost_in_the_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            test_a_screen_that_does_not_read_costs_nothing_and_catches_up, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_who_comes_back_is_told_what_came_meanwhile, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_rank_that_is_being_killed_is_lost_in_the_end, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_the_end, set_up, tear_down),
     };
     signal(SIGPIPE, SIG_IGN); /* as every process of ours with a loop */

@@ -27,7 +27,8 @@ static void problem(struct past *past, int number) {
 }
 
 static void rank_is(struct past *past, int rank, const char *group, const char *state) {
-    tell(past, event_make(EVENT_RANK, 0, "{s:s, s:s}", "group", group, "state", state), rank, group);
+    tell(past, event_make(EVENT_RANK, 0, "{s:s, s:s}", "group", group, "state", state), rank,
+         group);
 }
 
 struct seen {
@@ -42,8 +43,8 @@ static bool see(void *ctx, const struct past_line *told) {
     seen->count++;
     json_t *body = json_loads(told->line, 0, NULL);
     const char *state = json_string_value(json_object_get(body, "state"));
-    buf_printf(&seen->text, "%s%s%s%s ", json_string_value(json_object_get(body, "kind")), state ? ":" : "",
-               state ? state : "", told->group);
+    buf_printf(&seen->text, "%s%s%s%s ", json_string_value(json_object_get(body, "kind")),
+               state ? ":" : "", state ? state : "", told->group);
     json_decref(body);
     return true;
 }
@@ -112,7 +113,9 @@ static void test_breaks_are_kept_by_place(void **state) {
     (void)state;
     struct past *past = past_new();
     for (int i = 0; i < 6; i++)
-        tell(past, event_make(EVENT_BREAK, i, "{s:s, s:i, s:s, s:i}", "file", "a.py", "line", i / 2, "reason", "r", "count", i),
+        tell(past,
+             event_make(EVENT_BREAK, i, "{s:s, s:i, s:s, s:i}", "file", "a.py", "line", i / 2,
+                        "reason", "r", "count", i),
              0, "g");
     for (int i = 0; i < PAST_EVENTS; i++) problem(past, i);
     struct seen seen = {.most = SIZE_MAX};
@@ -127,7 +130,8 @@ struct steps {
     uint64_t first, last;
 };
 
-static bool see_steps(void *ctx, const char *group, int rank, const struct step_record *records, size_t count) {
+static bool see_steps(void *ctx, const char *group, int rank, const struct step_record *records,
+                      size_t count) {
     struct steps *steps = ctx;
     assert_string_equal(group, "g");
     assert_true(rank >= 0);
@@ -141,7 +145,8 @@ static bool see_steps(void *ctx, const char *group, int rank, const struct step_
 }
 
 static void add_steps(struct past *past, int rank, uint64_t from, size_t count) {
-    for (size_t i = 0; i < count; i++) past_steps(past, "g", rank, &(struct step_record){.step = from + i}, 1);
+    for (size_t i = 0; i < count; i++)
+        past_steps(past, "g", rank, &(struct step_record){.step = from + i}, 1);
 }
 
 static void test_few_steps_come_whole(void **state) {

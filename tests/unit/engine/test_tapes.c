@@ -34,7 +34,8 @@ static struct feed *open_tape(const char *name) {
 
 static void run_to(struct feed *feed, double t) {
     feed_seek(feed, t);
-    while (feed_turn(feed, 0)) {}
+    while (feed_turn(feed, 0)) {
+    }
     assert_int_equal(feed_facts(feed).bad, 0);
 }
 
@@ -91,7 +92,8 @@ static void test_healthy_in_the_middle_of_a_measurement(void **state) {
     (void)state;
     struct feed *feed = open_tape("healthy");
     feed_seek_step(feed, 100);
-    while (feed_turn(feed, 0)) {}
+    while (feed_turn(feed, 0)) {
+    }
     look(feed);
     assert_true(shown->ranks[0]->step == 100 && shown->ranks[1]->step == 100);
     const struct snapshot_switch *pending = snapshot_pending(shown, shown->ranks[0]->who->group);
@@ -164,8 +166,10 @@ static void test_compile_stuck(void **state) {
     run_to(feed, 90);
     look(feed);
     const struct snapshot_switch *pending = snapshot_pending(shown, "0/0/default");
-    assert_true(pending && pending->status == SWITCH_COMMITTED && pending->by_status[SWITCH_READY] == 2);
-    for (size_t i = 0; i < 2; i++) assert_int_equal(snapshot_activity(shown, shown->ranks[i]), ACTIVITY_SWITCHING);
+    assert_true(pending && pending->status == SWITCH_COMMITTED &&
+                pending->by_status[SWITCH_READY] == 2);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(snapshot_activity(shown, shown->ranks[i]), ACTIVITY_SWITCHING);
     assert_true(snapshot_idle_s(shown, shown->ranks[1]) > 80);
     assert_true(shown->ranks[0]->compiles == 2 && shown->ranks[1]->compiles == 1);
     feed_free(feed);
@@ -178,8 +182,10 @@ static json_t *told;
 
 static void take_event(void *ctx, const struct event *event, const char *group) {
     (void)ctx;
-    if (event->kind != EVENT_SUMMARY) store_take(summed, event, group);
-    else told = json_incref(event->body);
+    if (event->kind != EVENT_SUMMARY)
+        store_take(summed, event, group);
+    else
+        told = json_incref(event->body);
 }
 
 static void take_steps(void *ctx, const struct source_steps *steps) {
@@ -201,7 +207,8 @@ static void check_same(const json_t *a, const json_t *b, const char *where) {
         double x = json_number_value(a), y = json_number_value(b);
         if (fabs(x - y) > 1e-4 * fabs(x)) fail_msg("%s: %g, not %g", where, x, y);
     } else if (json_is_object(a)) {
-        json_object_foreach((json_t *)a, key, value) check_same(value, json_object_get(b, key), key);
+        json_object_foreach((json_t *)a, key, value)
+            check_same(value, json_object_get(b, key), key);
     } else if (json_is_array(a)) {
         assert_int_equal(json_array_size(a), json_array_size(b));
         json_array_foreach((json_t *)a, i, value) check_same(value, json_array_get(b, i), where);
@@ -221,10 +228,12 @@ static void test_the_figures_are_those_of_the_summary(void **state) {
         summed = store_new();
         assert_int_equal(replay_open(path, &sink, &replay, NULL), 0);
         replay_seek(replay, 1e9);
-        while (replay_turn(replay, 0)) {}
+        while (replay_turn(replay, 0)) {
+        }
         summary_event(summed, &event);
         check_same(json_object_get(told, "ranks"), json_object_get(event.body, "ranks"), names[i]);
-        check_same(json_object_get(told, "switches"), json_object_get(event.body, "switches"), names[i]);
+        check_same(json_object_get(told, "switches"), json_object_get(event.body, "switches"),
+                   names[i]);
         event_done(&event);
         json_decref(told);
         store_free(summed);

@@ -48,7 +48,8 @@ static struct lab *lab;
 static void hub_frame(void *ctx, struct peer *peer, const struct frame *frame) {
     (void)ctx;
     lab->peer = peer;
-    buf_printf(&lab->heard, "%s %.*s\n", frame_name(frame->type), (int)frame->size, (const char *)frame->payload);
+    buf_printf(&lab->heard, "%s %.*s\n", frame_name(frame->type), (int)frame->size,
+               (const char *)frame->payload);
 }
 
 static void hub_gone(void *ctx, struct peer *peer) {
@@ -75,7 +76,8 @@ static void stop_hub(void) {
 static void send_status(const char *engine, bool past, int seq, const char *more) {
     char text[400];
     int size = snprintf(text, sizeof text,
-                        "{\"v\":1,\"engine\":\"%s\",\"start_ns\":%d,\"past\":%s,\"seq\":%d,\"readonly\":false,\"baseline\":\"auto\","
+                        "{\"v\":1,\"engine\":\"%s\",\"start_ns\":%d,\"past\":%s,\"seq\":%d,"
+                        "\"readonly\":false,\"baseline\":\"auto\","
                         "\"in_charge\":true,\"screens\":2,\"missed\":{\"events\":3,\"steps\":4}%s}",
                         engine, START_NS, past ? "true" : "false", seq, more);
     peer_send(lab->peer, FRAME_STATUS, text, (size_t)size);
@@ -96,13 +98,16 @@ static void send_steps(size_t count) {
     struct buf frame = BUF_INIT;
     buf_add(&frame, &head, sizeof head);
     buf_puts(&frame, "g");
-    for (size_t i = 0; i < count; i++) buf_add(&frame, &(struct step_record){.step = i, .end_ns = 7}, sizeof(struct step_record));
+    for (size_t i = 0; i < count; i++)
+        buf_add(&frame, &(struct step_record){.step = i, .end_ns = 7}, sizeof(struct step_record));
     peer_send(lab->peer, FRAME_RANK_STEPS, frame.data, frame.size);
     buf_done(&frame);
 }
 
 #define PROBLEM "{\"v\":1,\"kind\":\"problem\",\"t\":2.5,\"what\":\"w\",\"text\":\"x\"}"
-#define ENDED "{\"v\":1,\"kind\":\"job\",\"t\":9,\"command\":[],\"name\":\"n\",\"start\":\"s\",\"state\":\"ended\",\"exit\":0}"
+#define ENDED                                                                                      \
+    "{\"v\":1,\"kind\":\"job\",\"t\":9,\"command\":[],\"name\":\"n\",\"start\":\"s\",\"state\":"   \
+    "\"ended\",\"exit\":0}"
 #define SUMMARY "{\"v\":1,\"kind\":\"summary\",\"t\":9,\"ranks\":[],\"switches\":[],\"drops\":{}}"
 
 /* ---- the screen's side */
@@ -122,7 +127,8 @@ static void took_steps(void *ctx, const struct source_steps *steps) {
     assert_string_equal(steps->group, "g");
     lab->steps += steps->count;
     if (steps->count)
-        memcpy(&lab->last_record, (const char *)steps->records + (steps->count - 1) * sizeof lab->last_record,
+        memcpy(&lab->last_record,
+               (const char *)steps->records + (steps->count - 1) * sizeof lab->last_record,
                sizeof lab->last_record);
 }
 
@@ -160,15 +166,16 @@ static void over(uv_timer_t *timer) {
 }
 
 /* Runs the loop until the condition holds; fails when that takes too long. */
-#define wait_until(condition) do { \
-        uv_timer_t timer; \
-        uv_timer_init(&lab->loop, &timer); \
-        lab->is_over = false; \
-        uv_timer_start(&timer, over, BOUND_MS, 0); \
-        while (!(condition) && !lab->is_over) uv_run(&lab->loop, UV_RUN_ONCE); \
-        uv_close((uv_handle_t *)&timer, NULL); \
-        uv_run(&lab->loop, UV_RUN_NOWAIT); \
-        if (lab->is_over) fail_msg("not in time: " #condition); \
+#define wait_until(condition)                                                                      \
+    do {                                                                                           \
+        uv_timer_t timer;                                                                          \
+        uv_timer_init(&lab->loop, &timer);                                                         \
+        lab->is_over = false;                                                                      \
+        uv_timer_start(&timer, over, BOUND_MS, 0);                                                 \
+        while (!(condition) && !lab->is_over) uv_run(&lab->loop, UV_RUN_ONCE);                     \
+        uv_close((uv_handle_t *)&timer, NULL);                                                     \
+        uv_run(&lab->loop, UV_RUN_NOWAIT);                                                         \
+        if (lab->is_over) fail_msg("not in time: " #condition);                                    \
     } while (0)
 
 static struct viewer_facts facts(void) {
@@ -196,7 +203,8 @@ static int set_up(void **state) {
     struct err err;
     if (session_create(&lab->session, "job", NULL, &err)) fail_msg("%s", err.message);
     char start[80];
-    int size = snprintf(start, sizeof start, "{\"front\":[%d,%llu]}", (int)getpid(), process_start(getpid()));
+    int size = snprintf(start, sizeof start, "{\"front\":[%d,%llu]}", (int)getpid(),
+                        process_start(getpid()));
     assert_int_equal(session_write(&lab->session, "start.json", start, (size_t)size, &err), 0);
     *state = lab;
     return 0;
@@ -240,11 +248,13 @@ static void test_it_is_told_the_past_then_what_comes(void **state) {
     wait_until(lab->steps == 2);
     assert_string_equal(lab->last_group, "the group");
     assert_true(lab->last_t == 2.5);
-    assert_true(lab->last_steps.rank == 3 && lab->last_steps.start_ns == START_NS && lab->last_steps.has_dropped);
+    assert_true(lab->last_steps.rank == 3 && lab->last_steps.start_ns == START_NS &&
+                lab->last_steps.has_dropped);
     assert_true(lab->last_steps.dropped[0] == 5 && lab->last_record.step == 1);
     struct viewer_facts now = facts();
     assert_true(now.has_status && now.is_in_charge && !now.is_readonly && now.screens == 2);
-    assert_true(now.missed_events == 3 && now.missed_steps == 4 && now.start_ns == START_NS && now.bad == 0);
+    assert_true(now.missed_events == 3 && now.missed_steps == 4 && now.start_ns == START_NS &&
+                now.bad == 0);
     assert_string_equal(now.baseline, "auto");
 }
 
@@ -372,11 +382,15 @@ static void test_commands(void **state) {
     assert_non_null(strstr(err.message, "no engine is connected"));
     start_hub();
     go_live("a", 0);
-    assert_int_equal(viewer_command(lab->viewer, "propose", json_pack("{s{ss}ss}", "change", "dynamic", "on", "tag", "t1"), &err), 0);
+    assert_int_equal(viewer_command(lab->viewer, "propose",
+                                    json_pack("{s{ss}ss}", "change", "dynamic", "on", "tag", "t1"),
+                                    &err),
+                     0);
     assert_int_equal(viewer_command(lab->viewer, "status", NULL, &err), 0);
     wait_until(strstr(lab->heard.data, "\"do\":\"status\"}"));
-    assert_non_null(strstr(lab->heard.data,
-                           "COMMAND {\"change\":{\"dynamic\":\"on\"},\"tag\":\"t1\",\"v\":1,\"do\":\"propose\"}"));
+    assert_non_null(strstr(
+        lab->heard.data,
+        "COMMAND {\"change\":{\"dynamic\":\"on\"},\"tag\":\"t1\",\"v\":1,\"do\":\"propose\"}"));
     assert_null(facts().did);
     send_status("a", false, 0, ",\"did\":\"baseline\",\"tag\":\"t2\"");
     wait_until(facts().did_count == 1);
@@ -424,15 +438,22 @@ static void test_a_frame_as_large_as_can_be(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_it_is_told_the_past_then_what_comes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_an_engine_that_listens_later_is_found, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_lost_engine_comes_back_as_the_same, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_totals_of_another_engine_are_not_taken, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_it_is_told_the_past_then_what_comes, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_an_engine_that_listens_later_is_found, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_lost_engine_comes_back_as_the_same, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_totals_of_another_engine_are_not_taken, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_the_end_of_the_job_is_the_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_session_that_is_over, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_missing_engine_is_asked_for_now_and_then, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_attaching_asks_for_a_missing_engine_at_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_no_second_engine_while_one_holds_the_lock, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_missing_engine_is_asked_for_now_and_then, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_attaching_asks_for_a_missing_engine_at_once, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_no_second_engine_while_one_holds_the_lock, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_commands, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_read_is_counted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_frame_as_large_as_can_be, set_up, tear_down),
