@@ -178,6 +178,16 @@ static void wish(struct app *app, const struct canvas *canvas) {
                        app->purpose != PURPOSE_NONE;
 }
 
+/* What a filter hides is never hidden in silence. */
+static void draw_filter(const struct panel_class *class, void *state, struct area area) {
+    struct table *table = class->table ? class->table(state) : NULL;
+    char text[80];
+    if (!table || !table_filter(table)[0]) return;
+    snprintf(text, sizeof text, " only: %.60s ", table_filter(table));
+    int width = utf8_columns(text);
+    if (width < area.at.width) area_text(area, area.at.width - width, 0, STYLE_MATCH, text);
+}
+
 static void draw_place(struct app *app, enum place place, struct area area) {
     int panel = place == PLACE_VIEW || place == PLACE_DETAIL ? panel_of_view(app->open_view)
                                                              : panel_at(place);
@@ -185,7 +195,10 @@ static void draw_place(struct app *app, enum place place, struct area area) {
     const struct panel_class *class = class_of(panel);
     bool has_focus = panel == app_focus(app) && app->purpose == PURPOSE_NONE;
     if (place == PLACE_DETAIL) class->detail(app->states[panel], &app->view, area);
-    else class->draw(app->states[panel], &app->view, area, has_focus);
+    else {
+        class->draw(app->states[panel], &app->view, area, has_focus);
+        draw_filter(class, app->states[panel], area);
+    }
 }
 
 void app_draw(struct app *app, struct canvas *canvas) {

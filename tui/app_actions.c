@@ -124,6 +124,7 @@ static unsigned do_open(struct app *app, int argument) {
     else if (app->open_view != VIEW_OVERVIEW) return 0;
     else if (app->wish.focus == PLACE_SETTINGS) return app_turn_row(app, 1);
     else if (app->wish.focus == PLACE_RANKS) app_show(app, 2);
+    else if (app->wish.focus == PLACE_FINDINGS) app_show(app, VIEW_FINDINGS);
     else return do_zoom(app, 0);
     return 0;
 }

@@ -17,7 +17,7 @@
 #include "tui/view.h"
 
 enum { PANEL_COUNT = 15 };
-enum { VIEW_OVERVIEW = 1, VIEW_LOG = 100, VIEW_HELP, VIEW_NONE = 0 };
+enum { VIEW_OVERVIEW = 1, VIEW_LOG = 100, VIEW_HELP, VIEW_FINDINGS, VIEW_NONE = 0 };
 
 struct panel_class {
     const char *name, *title, *help;

@@ -186,15 +186,65 @@ static struct table *table(void *state) {
     return ((struct findings_panel *)state)->table;
 }
 
+/* ---- the whole of a row, with room to say it */
+
+static int draw_line(struct area area, int y, const char *name, const char *text, unsigned style) {
+    if (!text || !text[0]) return y;
+    area_text(area, 1, y, STYLE_DIM, name);
+    return y + area_wrap(area_shrink(area, 12, y, 1, 0), style, text);
+}
+
+static void detail_event(const struct snapshot_event *event, struct area area) {
+    int y = draw_line(area, 0, "what", event->what, level_style(event));
+    y = draw_line(area, y, "said", event->text, STYLE_PLAIN);
+    y = draw_line(area, y, "where", event->place, STYLE_LINK);
+    draw_line(area, y, "ranks", event->ranks, STYLE_PLAIN);
+}
+
+static void detail_cause(const struct snapshot_cause *cause, struct area area) {
+    char times[64];
+    snprintf(times, sizeof times, "%llu times, %s", (unsigned long long)cause->count,
+             format_duration(cause->seconds * 1e9).text);
+    int y = draw_line(area, 0, "recompiled", times, STYLE_WARN);
+    y = draw_line(area, y, "where", cause->frame, STYLE_LINK);
+    y = draw_line(area, y, "cause", cause->words, STYLE_PLAIN);
+    y = draw_line(area, y, "remedy", cause->remedy, STYLE_WARN);
+    draw_line(area, y, "ranks", cause->ranks, STYLE_PLAIN);
+}
+
+static void detail(void *state, const struct view *view, struct area area) {
+    struct findings_panel *panel = state;
+    size_t row;
+    (void)view;
+    struct area body = view_title(area, false, "The row under the cursor", "");
+    if (!table_cursor(panel->table, &row)) return;
+    const struct entry *entry = &panel->entries[row];
+    if (entry->kind == ENTRY_EVENT) detail_event(entry->thing, body);
+    if (entry->kind == ENTRY_CAUSE) detail_cause(entry->thing, body);
+    if (entry->kind == ENTRY_FINDING) {
+        const struct snapshot_finding *finding = entry->thing;
+        int y = draw_line(body, 0, "finding", finding->text, STYLE_WARN);
+        y = draw_line(body, y, "do", finding->action, STYLE_PLAIN);
+        draw_line(body, y, "evidence", finding->evidence, STYLE_PLAIN);
+    }
+    if (entry->kind == ENTRY_PROBLEM) {
+        const struct snapshot_problem *problem = entry->thing;
+        int y = draw_line(body, 0, problem->what, problem->text, STYLE_BAD);
+        draw_line(body, y, "hint", problem->hint, STYLE_PLAIN);
+    }
+}
+
 const struct panel_class panel_findings = {
     .name = "findings",
     .title = "Findings and events",
     .help = "what costs time and what to do about it; what happened, newest first",
     .place = PLACE_FINDINGS,
+    .view = VIEW_FINDINGS,
     .scope = KEY_SCOPE_TABLE,
     .open = open_panel,
     .close = close_panel,
     .update = update,
     .draw = draw,
     .table = table,
+    .detail = detail,
 };

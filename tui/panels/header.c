@@ -44,13 +44,17 @@ static const char *launcher(const struct snapshot_job *job) {
     return "";
 }
 
-static void put_ranks(char *ret, const struct view *view) {
+/* Those that can be looked into and still run, of all; of a job that is over those that did. */
+static unsigned put_ranks(char *ret, const struct view *view) {
     const struct snapshot_group *group = view->group;
-    if (!group)
+    if (!group) {
         snprintf(ret, PIECE_SIZE, "no ranks yet");
-    else
-        snprintf(ret, PIECE_SIZE, "ranks %zu/%llu", group->hooked,
-                 (unsigned long long)(group->has_world ? group->world : group->rank_count));
+        return STYLE_HEADER;
+    }
+    uint64_t all = group->has_world ? group->world : group->rank_count;
+    size_t there = group->running && group->running < group->hooked ? group->running : group->hooked;
+    snprintf(ret, PIECE_SIZE, "ranks %zu/%llu", there, (unsigned long long)all);
+    return there < all ? STYLE_HEADER_LOST : STYLE_HEADER;
 }
 
 static void put_torch(char *ret, const struct view *view) {
@@ -132,7 +136,7 @@ static void draw(void *state, const struct view *view, struct area area, bool ha
         speedup[PIECE_SIZE], losses[PIECE_SIZE], live[PIECE_SIZE];
     (void)state, (void)has_focus;
     put_name(name, view->snapshot->job);
-    put_ranks(ranks, view);
+    unsigned ranks_style = put_ranks(ranks, view);
     put_torch(torch, view);
     put_step(step, view);
     put_rate(rate, view);
@@ -143,7 +147,7 @@ static void draw(void *state, const struct view *view, struct area area, bool ha
         {" inductop", STYLE_HEADER_NAME, 4, false},
         {name, STYLE_HEADER, 3, false},
         {launcher(view->snapshot->job), STYLE_HEADER, 8, false},
-        {ranks, STYLE_HEADER, 1, false},
+        {ranks, ranks_style, 1, false},
         {torch, STYLE_HEADER, 7, false},
         {step, STYLE_HEADER, 2, false},
         {rate, STYLE_HEADER, 6, false},

@@ -107,7 +107,10 @@ SHOW(show_memory, format_bytes(memory_of(rank)))
 SHOW(show_peak, format_bytes(peak_of(rank)))
 
 static void show_rank(const void *rows, size_t i, struct table_cell *cell) {
-    show_printf(cell, STYLE_PLAIN, "%d", rank_of(rows, i)->rank);
+    const struct snapshot_rank *rank = rank_of(rows, i);
+    bool has_restart = rank->who && rank->who->has_restart && rank->who->restart > 0;
+    if (has_restart) show_printf(cell, STYLE_PLAIN, "%d r%lld", rank->rank, (long long)rank->who->restart);
+    else show_printf(cell, STYLE_PLAIN, "%d", rank->rank);
 }
 
 static void show_ms(const void *rows, size_t i, struct table_cell *cell) {
@@ -126,11 +129,14 @@ static void show_speedup(const void *rows, size_t i, struct table_cell *cell) {
 static void put_state(struct table_cell *cell, const struct snapshot *snapshot,
                       const struct snapshot_rank *rank) {
     enum snapshot_activity activity = snapshot_activity(snapshot, rank);
-    double idle = snapshot_idle_s(snapshot, rank);
+    double idle = activity == ACTIVITY_STARTING ? snapshot->now - rank->t
+                                                : snapshot_idle_s(snapshot, rank);
     const char *reason = rank->who ? rank->who->reason : NULL;
     show_put(cell, state_style(activity), snapshot_activity_name(activity));
     size_t size = strlen(cell->text);
-    if ((activity == ACTIVITY_SWITCHING || activity == ACTIVITY_QUIET) && !isnan(idle))
+    bool has_idle = activity == ACTIVITY_STARTING || activity == ACTIVITY_SWITCHING ||
+                    activity == ACTIVITY_QUIET;
+    if (has_idle && !isnan(idle))
         snprintf(cell->text + size, sizeof cell->text - size, " %s",
                  format_duration(idle * ns_of_s).text);
     else if ((activity == ACTIVITY_EXITED || activity == ACTIVITY_LOST) && rank->who &&

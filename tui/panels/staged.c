@@ -35,8 +35,9 @@ static void draw_field(const struct view *view, struct area area) {
 
 static void add_waiting(struct buf *out, const struct snapshot_switch *change) {
     size_t named = 0;
-    for (size_t i = 0; i < change->rank_room && named <= RANKS_NAMED; i++) {
-        if (change->by_rank[i] != SWITCH_PROPOSED) continue;
+    size_t count = change->ranks < change->rank_room ? change->ranks : change->rank_room;
+    for (size_t i = 0; i < count && named <= RANKS_NAMED; i++) {
+        if (change->by_rank[i] > SWITCH_PROPOSED) continue;
         if (named == RANKS_NAMED) buf_puts(out, ", ...");
         else buf_printf(out, "%s%zu", named ? ", " : "; waits for rank ", i);
         named++;
@@ -147,7 +148,7 @@ static void draw(void *state, const struct view *view, struct area area, bool ha
     else if (view->message[0]) {
         area_text(area, 0, 0, view->message_style, " ");
         area_fit(area_shrink(area, 1, 0, 0, 0), ALIGN_LEFT, view->message_style, view->message);
-    } else if (pending && view->state != VIEW_ENDED)
+    } else if (pending && (view->is_tape || view->state != VIEW_ENDED))
         draw_pending(pending, area);
     else if (view->staging->change.count)
         draw_staged(view, area);
