@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Areas: drawing on a part of the canvas.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Interval bars, the heat strip, sparklines and parts.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>

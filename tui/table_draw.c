@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* A table on an area of the canvas.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
 #include "tui/table_inside.h"

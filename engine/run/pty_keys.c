@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Keys on their way to the job's terminal.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 #include <termios.h>
 #include <unistd.h>

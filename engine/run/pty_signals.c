@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Signals that the front relays to the job.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <time.h>
