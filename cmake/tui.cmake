@@ -45,6 +45,18 @@ elseif(TARGET room_tui)
   message(STATUS "left out: tests of the terminal's path (libvterm is not installed)")
 endif()
 
+# Unit tests of what stands on top of the engine: staging, fields, the app on a tape.
+if(TARGET room_app AND CMOCKA_FOUND)
+  file(GLOB app_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/unit/app/test_*.c)
+  foreach(source ${app_tests})
+    get_filename_component(test ${source} NAME_WE)
+    add_executable(app_${test} ${source})
+    target_link_libraries(app_${test} PRIVATE room_app PkgConfig::CMOCKA)
+    add_test(NAME unit/app/${test} COMMAND app_${test})
+    set_tests_properties(unit/app/${test} PROPERTIES TIMEOUT 120)
+  endforeach()
+endif()
+
 # A sample screen from made-up data, in a dump or on a terminal: screen_demo 120x40 --svg, screen_demo --live.
 if(TARGET room_tui)
   add_executable(screen_demo EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tests/support/screen_demo.c)

@@ -24,7 +24,7 @@ static void *open_panel(void) {
 static void add_panels(struct buf *out) {
     size_t count;
     const struct panel_class *const *classes = panel_classes(&count);
-    buf_puts(out, "Panels and views\n");
+    buf_printf(out, "Panels and views\n%d Overview\tthe first screen\n", VIEW_OVERVIEW);
     for (size_t i = 0; i < count; i++) {
         const struct panel_class *class = classes[i];
         if (class->view > 0 && class->view < 10) buf_printf(out, "%d ", class->view);
@@ -70,6 +70,7 @@ static void draw(void *state, const struct view *view, struct area area, bool ha
         at += size + (at[size] != 0);
     }
     panel->count = number;
+    if (number == 0) area_text(body, 1, 0, STYLE_DIM, "no key is said to do that");
 }
 
 static void move(void *state, enum table_move move) {

@@ -49,13 +49,18 @@ static unsigned state_style(enum snapshot_activity activity) {
     }
 }
 
-/* The device's where there is one, else the process's own. */
+/* The device's where there is one, told or not, else the process's own. */
+static bool has_device(const struct snapshot_rank *rank) {
+    const char *device = rank->who ? rank->who->device : NULL;
+    return !isnan(rank->device_bytes) || (device && strcmp(device, "cpu") != 0);
+}
+
 static double memory_of(const struct snapshot_rank *rank) {
-    return isnan(rank->device_bytes) ? rank->rss : rank->device_bytes;
+    return has_device(rank) ? rank->device_bytes : rank->rss;
 }
 
 static double peak_of(const struct snapshot_rank *rank) {
-    return isnan(rank->device_peak) ? rank->rss_peak : rank->device_peak;
+    return has_device(rank) ? rank->device_peak : rank->rss_peak;
 }
 
 static double ratio_of(const struct snapshot_rank *rank) {

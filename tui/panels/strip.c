@@ -24,7 +24,7 @@ static void draw(void *state, const struct view *view, struct area area, bool ha
 
 const struct panel_class panel_strip = {
     .name = "strip",
-    .title = "Step time of every rank",
+    .title = "Heat strip",
     .help = "step time of every rank against the median, one cell a rank",
     .place = PLACE_STRIP,
     .draw = draw,

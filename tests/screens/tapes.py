@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tapes for golden screens: what the engine would have told of jobs in which something is to be seen. The same bytes every time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+Event = dict[str, Any]
+GROUP = "run/0/default"
+MB = 1024 * 1024
+WRITTEN, DYNAMIC, REGIONAL, EAGER = 0, 1001, 1002, 1003
+SETTINGS: dict[int, dict[str, str]] = {WRITTEN: {}, DYNAMIC: {"dynamic": "on"}, REGIONAL: {"scope": "regional"}, EAGER: {"scope": "eager"}}
+LABELS = {WRITTEN: "as written", DYNAMIC: "dynamic=on", REGIONAL: "regional", EAGER: "eager"}
+FRAME = "forward train.py:41"
+
+
+class Noise:
+    """Small and always the same."""
+
+    def __init__(self, seed: int) -> None:
+        self.state = seed
+
+    def __call__(self, part: float) -> float:
+        self.state = (self.state * 1664525 + 1013904223) % 2**32
+        return 1 + part * (self.state / 2**32 - 0.5)
+
+
+class Tape:
+    def __init__(self, ranks: int, device: str = "cpu") -> None:
+        self.ranks, self.events, self.noise = ranks, [], Noise(7)  # type: ignore[var-annotated]
+        self.t = [2.0] * ranks
+        self.step_number = [0] * ranks
+        self.now = WRITTEN
+        self.device = device
+        self.add(0, "job", command=["torchrun", f"--nproc-per-node={ranks}", "train.py"], name="train", start="2026-01-01T00:00:00Z",
+                 state="running")  # fmt: skip
+        for rank in range(ranks):
+            self.rank_state(rank, "hooked")
+            self.add(2, "unit", rank, unit=0, name="Net", file="train.py", line=12, origin="script", target="Net")
+            self.variant(rank, WRITTEN)
+
+    def add(self, t: float, kind: str, rank: int | None = None, **fields: Any) -> None:
+        event: Event = {"v": 1, "kind": kind, "t": round(t, 6)}
+        if rank is not None:
+            event["rank"] = rank
+        self.events.append({**event, **fields})
+
+    def rank_state(self, rank: int, state: str, **more: Any) -> None:
+        self.add(self.t[rank], "rank", rank, world=self.ranks, local_rank=rank, group=GROUP, restart=0, host="node1", pid=4000 + rank,
+                 python="3.11.7", torch="2.13.0+cpu", device=self.device, state=state, switching="live", **more)  # fmt: skip
+
+    def variant(self, rank: int, variant: int) -> None:
+        self.add(self.t[rank], "variant", rank, variant=variant, label=LABELS[variant], settings=SETTINGS[variant])
+
+    def step(self, rank: int, ms: float, *why: str) -> None:
+        number = self.step_number[rank]
+        self.t[rank] += ms / 1000
+        more: Event = {"ms": round(ms, 3)} if number else {}
+        if why:
+            more["why"] = list(why)
+        forward, backward, optimizer = 0.35 * ms, 0.5 * ms, 0.08 * ms
+        if self.device != "cpu":
+            more |= {"device_bytes": (9000 + rank * 3) * MB, "device_peak": 11000 * MB}
+        self.add(self.t[rank], "step", rank, step=number, variant=self.now, clean=not why, data_ms=round(0.03 * ms, 3),
+                 forward_ms=round(forward, 3), backward_ms=round(backward, 3), optimizer_ms=round(optimizer, 3),
+                 rss=(612 - rank % 7) * MB + number * 4096, **more)  # fmt: skip
+        self.step_number[rank] += 1
+
+    def steps(self, count: int, ms: float, slow: dict[int, float] | None = None, only: list[int] | None = None) -> None:
+        for _ in range(count):
+            for rank in only if only is not None else range(self.ranks):
+                self.step(rank, ms * self.noise(0.06) * (slow or {}).get(rank, 1))
+
+    def compile(self, rank: int, ms: float, trigger: str, number: int = 0, **more: Any) -> None:
+        phases = {"dynamo": 0.2 * ms, "aot": 0.25 * ms, "inductor": 0.35 * ms, "codegen": 0.1 * ms, "backend": 0.07 * ms, "rest": 0.03 * ms}
+        self.add(self.t[rank] + ms / 1000, "compile", rank, unit=0, variant=self.now, id=f"0/{number}", frame=FRAME, trigger=trigger,
+                 ms=round(ms, 3), phases={k: round(v, 3) for k, v in phases.items()}, cache={"fx_miss": 1},
+                 graph={"nodes": 41, "inputs": 21, "guards": 231}, **more)  # fmt: skip
+
+    def first(self) -> None:
+        for rank in range(self.ranks):
+            self.compile(rank, 13400 * self.noise(0.05), "first")
+            self.step(rank, 13900, "first", "compile")
+
+    def recompile(self, was: int, now: int, number: int) -> None:
+        for rank in range(self.ranks):
+            self.compile(rank, 4100 * self.noise(0.05), "recompile", number,
+                         cause=f"0/{number - 1}: tensor 'x' size mismatch at index 0. expected {was}, actual {now}")  # fmt: skip
+            self.step(rank, 4140, "compile")
+
+    def switch(self, number: int, to: int, by: str = "viewer", compile_ms: float = 0) -> None:
+        at, before = max(self.step_number) + 3, self.now
+        told = {"id": number, "by": by, "from": SETTINGS[before], "to": SETTINGS[to], "variant": to}
+        t = max(self.t)
+        self.add(t, "switch", **told, status="proposed")
+        for rank in range(self.ranks):
+            self.add(t + 0.01, "switch", rank, **told, status="ready")
+        self.add(t + 0.02, "switch", **told, status="committed", at=at)
+        self.steps(3, 31.9)
+        self.now = to
+        for rank in range(self.ranks):
+            self.variant(rank, to)
+            if compile_ms:
+                self.compile(rank, compile_ms, "variant", number)
+            self.step(rank, 31.9 + compile_ms, *(("switch", "compile") if compile_ms else ("switch",)))
+            self.add(self.t[rank], "switch", rank, **told, status="applied", at=at, ran={"Net": "variant"}, swap_ms=0.06,
+                     lost_ms=round(compile_ms, 3))  # fmt: skip
+        self.add(max(self.t), "switch", **told, status="applied", at=at)
+
+    def speedup(self, variant: int, ratio: float, pairs: int = 16, half: float = 0.02) -> None:
+        verdict = "tie" if abs(ratio - 1) < 0.008 else "faster" if ratio > 1 else "slower"
+        for rank in range(self.ranks):
+            self.add(max(self.t), "speedup", rank, variant=variant, ratio=ratio + 0.004 * rank, low=ratio - half + 0.004 * rank,
+                     high=ratio + half + 0.004 * rank, pairs=pairs, verdict=verdict)  # fmt: skip
+
+    def write(self, path: Path) -> Path:
+        ordered = sorted(self.events, key=lambda event: event["t"])
+        path.write_text("".join(json.dumps(event, separators=(",", ":")) + "\n" for event in ordered))
+        return path
+
+
+def healthy() -> Tape:
+    tape = Tape(2)
+    tape.first()
+    tape.steps(100, 38.0)
+    tape.speedup(WRITTEN, 1.13)
+    tape.switch(1, REGIONAL, compile_ms=2900)
+    tape.steps(80, 33.5)
+    tape.speedup(REGIONAL, 1.29, pairs=12, half=0.04)
+    tape.switch(2, DYNAMIC, compile_ms=13100)
+    tape.steps(120, 31.9)
+    tape.speedup(DYNAMIC, 1.34)
+    return tape
+
+
+def storm() -> Tape:
+    tape = Tape(2)
+    tape.first()
+    for epoch in range(6):
+        tape.steps(40, 31.9)
+        tape.recompile(32, 8 + epoch, epoch + 1)
+    for rank in range(2):
+        tape.add(tape.t[rank], "break", rank, unit=0, frame="forward", file="train.py", line=57, reason="Unsupported builtin: print()",
+                 code="GB0059", count=3)  # fmt: skip
+    tape.add(max(tape.t), "finding", text="recompiles on the last batch of every epoch, 24.6 s so far",
+             action="drop_last=True, or dynamic on (d)", lost_s=24.6)  # fmt: skip
+    tape.steps(20, 31.9)
+    return tape
+
+
+def straggler() -> Tape:
+    tape = Tape(8, device="cuda")
+    tape.first()
+    tape.steps(60, 31.9, slow={5: 1.7, 2: 1.2})
+    return tape
+
+
+def lost() -> Tape:
+    tape = Tape(4)
+    tape.first()
+    tape.steps(50, 31.9)
+    tape.rank_state(2, "lost", reason="connection lost, the process is gone")
+    tape.steps(2, 31.9, only=[0, 1, 3])
+    tape.add(max(tape.t) + 1, "problem", 2, what="rank", text="rank 2 went away without an exit code",
+             hint="Its log says why, or dmesg when the kernel killed it.")  # fmt: skip
+    return tape
+
+
+def stuck() -> Tape:
+    """A change is under way and one rank has not answered; the others wait."""
+    tape = Tape(4)
+    tape.first()
+    tape.steps(50, 31.9)
+    told = {"id": 1, "by": "viewer", "from": {}, "to": SETTINGS[DYNAMIC], "variant": DYNAMIC}
+    t = max(tape.t)
+    tape.add(t, "switch", **told, status="proposed")
+    for rank in (0, 1, 3):
+        tape.add(t + 0.01, "switch", rank, **told, status="ready")
+    tape.steps(30, 31.9, only=[0, 1, 3])
+    return tape
+
+
+def failed() -> Tape:
+    tape = Tape(2)
+    tape.first()
+    tape.steps(40, 31.9)
+    told = {"id": 1, "by": "viewer", "from": {}, "to": {"fullgraph": "on"}, "variant": 77}
+    t = max(tape.t)
+    tape.add(t, "switch", **told, status="proposed")
+    tape.add(t + 0.02, "switch", **told, status="committed", at=tape.step_number[0] + 2)
+    tape.steps(3, 31.9)
+    why = {"reason": "graph break: call to print()", "file": "train.py", "line": 57}
+    for rank in range(2):
+        tape.add(max(tape.t), "switch", rank, **told, status="failed", at=tape.step_number[0] - 1, **why)
+    tape.add(max(tape.t), "switch", **told, status="failed", at=tape.step_number[0] - 1, **why)
+    tape.steps(20, 31.9)
+    return tape
+
+
+def many() -> Tape:
+    tape = Tape(512)
+    tape.first()
+    tape.steps(12, 31.9, slow={41: 1.7, 138: 1.2, 235: 1.7, 500: 1.08})
+    return tape
+
+
+def output() -> Tape:
+    tape = healthy()
+    lines = ("[rank0] \x1b[32mepoch 3\x1b[0m loss 2.31", "[rank1] epoch 3 loss 2.29", "\x1b[2J\x1b]0;title\x07[rank0] caf\u00e9 \u6f22\u5b57")
+    for number, line in enumerate(lines):
+        tape.add(max(tape.t) + number / 100, "output", stream="stdout", text=line + "\n")
+    return tape
+
+
+def empty() -> Tape:
+    tape = Tape(0)
+    return tape
+
+
+TAPES: dict[str, Callable[[], Tape]] = {f.__name__: f for f in (healthy, storm, straggler, lost, stuck, failed, many, output, empty)}
+
+
+def write_all(folder: Path) -> Iterator[tuple[str, Path]]:
+    for name, make in TAPES.items():
+        yield name, make().write(folder / f"{name}.jsonl")
