@@ -9,8 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from .conftest import SOURCE
 
 SITE = SOURCE / "site" / "sitecustomize.py"

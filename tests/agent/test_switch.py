@@ -181,3 +181,25 @@ def test_errors_beside_the_converter_end_with_us_too(job):
     assert done.code == 0 and "end None" in done.out, done.err[-3000:]
     assert done.switches() == [(0, "failed", 2)]
     assert "First bucket" in done.of("switch")[0]["reason"]
+
+
+DDP_FILES = """
+import copy, io, os, json, pickle, torch, lab
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+net = lab.Net(1); m = DDP(net)
+opt = torch.optim.SGD(m.parameters(), 1e-3)
+for i in range(6):
+    m(torch.randn(4, 16)).sum().backward(); opt.step(); opt.zero_grad()
+data = pickle.dumps({k: v for k, v in m.__getstate__().items() if k == "_compiled_call_impl"})
+print("file", json.dumps([b"inductop" in data, m._compiled_call_impl is not None, copy.deepcopy(m._compiled_call_impl) is None]))
+"""
+
+
+def test_a_module_that_pickles_everything_stays_as_it_was(job):
+    done = job(DDP_FILES, [{"step": 2, "by": "at", "settings": {"scope": "whole"}}, {"step": 9, "by": "at", "settings": {"scope": "eager"}}])
+    assert done.code == 0, done.err[-3000:]
+    assert done.said("file") == [[False, True, True]]
+    assert done.switches() == [(0, "applied", 2), (1, "not reached", 9)]
+    assert done.of("switch")[0]["ran"] == {"DistributedDataParallel": "variant"}

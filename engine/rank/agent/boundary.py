@@ -20,7 +20,7 @@ IDLE = 16  # steps of others after which an optimizer has left the cycle
 pending = False  # the next boundary has more to do than to count
 thread: int | None = None  # the one that trains
 in_backward = False  # every optimizer so far stepped inside backward
-_pacer: Callable[[], Any] = lambda: None
+_pacer: Callable[[], Any] = core.nothing
 _seen: list[weakref.ref[Any]] = []
 _early: list[weakref.ref[Any]] = []  # stepped while others had not yet
 _made: list[weakref.ref[Any]] = []  # optimizers that were constructed
@@ -31,15 +31,15 @@ _stepped_since_update = True
 _step: Callable[[], int] | None = None
 _handle: Any = None
 _hook: Callable[[Any, Any, Any], None]
-_graph_task: Callable[[], int] = lambda: -1
+_graph_task: Callable[[], int] = int
 _after_backward = False
-_pacing_unit: Callable[[], Any] = lambda: None
+_pacing_unit: Callable[[], Any] = core.nothing
 _calls = _other_calls = 0
 
-before_count: Callable[[], None] = lambda: None
-after_count: Callable[[int], None] = lambda count: None
-first: Callable[[], bool] = lambda: False  # wakes the process; False: stays asleep
-new_optimizer: Callable[[], None] = lambda: None
+before_count: Callable[[], None] = core.nothing
+after_count: Callable[[int], None] = core.nothing
+first: Callable[[], bool] = bool  # wakes the process; False: stays asleep
+new_optimizer: Callable[[], None] = core.nothing
 inert = False  # a forked child of a rank
 
 

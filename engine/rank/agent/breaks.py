@@ -22,7 +22,8 @@ def forget() -> None:
     _read = 0
 
 
-def poll() -> None:
+def poll(unit: int | None = None) -> None:
+    """`unit`: the only one that was compiled since the last time, if it was one."""
     global _read
     from torch._dynamo import utils
 
@@ -32,10 +33,10 @@ def poll() -> None:
     fresh, _read = reasons[_read:], len(reasons)
     for reason in fresh:
         if OURS not in reason.reason:
-            _one(str(reason.reason), reason.user_stack, None)
+            _one(str(reason.reason), reason.user_stack, unit)
 
 
-def from_failure(record: Any, unit: Any) -> None:
+def from_failure(record: Any, unit: int | None) -> None:
     """A frame that torch left alone for good leaves no break behind, only a failed record."""
     kind = getattr(record, "fail_type", None) or ""
     if kind.endswith(("Unsupported", "UserError")) and record.fail_reason:
@@ -43,13 +44,13 @@ def from_failure(record: Any, unit: Any) -> None:
         _count(place, str(record.fail_reason), unit)
 
 
-def _one(reason: str, stack: Any, unit: Any) -> None:
+def _one(reason: str, stack: Any, unit: int | None) -> None:
     frames = [f for f in stack or [] if not _is_torch(f.filename)] or list(stack or [])[-1:]
     place = (frames[-1].filename, frames[-1].lineno, frames[-1].name) if frames else (None, None, None)
     _count(place, reason, unit)
 
 
-def _count(place: tuple[Any, Any, Any], reason: str, unit: Any) -> None:
+def _count(place: tuple[Any, Any, Any], reason: str, unit: int | None) -> None:
     lines = [line.strip() for line in reason.splitlines() if line.strip()]
     line = lines[0] if lines else "graph break"
     key = (*place, line)
@@ -61,5 +62,4 @@ def _count(place: tuple[Any, Any, Any], reason: str, unit: Any) -> None:
     link = LINK.search(reason)
     file, number, frame = place
     code = f"GB{link.group(1) or link.group(2)}" if link else None
-    index = None if unit is None else unit.index
-    events.tell("break", unit=index, frame=frame, file=file, line=number, reason=line[:500], code=code, count=count)
+    events.tell("break", unit=unit, frame=frame, file=file, line=number, reason=line[:500], code=code, count=count)

@@ -17,8 +17,8 @@ from .variants import Variant
 LIMIT = 4096
 
 epoch = 0  # resets of torch so far: compile ids begin again
-wake_boundary: Callable[[], None] = lambda: None
-first_compile: Callable[[], None] = lambda: None
+wake_boundary: Callable[[], None] = core.nothing
+first_compile: Callable[[], None] = core.nothing
 _last: Any = None
 _listener: Any = None
 _begun: OrderedDict[str, Begun] = OrderedDict()
@@ -60,7 +60,7 @@ def remember(compile_id: Any) -> None:
         return
     unit = next(iter(units.on_stack()), None)
     spec = getattr(unit.now, "spec", unit.now) if unit is not None else None
-    _begun[_id(compile_id)] = Begun(weakref.ref(unit) if unit is not None else lambda: None, spec, text.key(switch.current))
+    _begun[_id(compile_id)] = Begun(weakref.ref(unit) if unit is not None else core.nothing, spec, text.key(switch.current))
     while len(_begun) > LIMIT:
         _begun.popitem(last=False)
 
@@ -122,9 +122,8 @@ def poll() -> None:
         fresh.append(record)
     if fresh:
         _last = fresh[0]
-    for record in reversed(fresh):
-        _tell(record)
-    breaks.poll()
+    compiled = {_tell(record) for record in reversed(fresh)} - {None}
+    breaks.poll(compiled.pop() if len(compiled) == 1 else None)
     register()
 
 
@@ -177,7 +176,8 @@ def _cause(record: Any, trigger: str) -> str | None:
     return str(cause).strip().splitlines()[0][:1000]
 
 
-def _tell(record: Any) -> None:
+def _tell(record: Any) -> int | None:
+    """Returns the index of the unit."""
     name = _id(record.compile_id)
     begun = _begun.get(name)
     file, line, function = record.co_filename, record.co_firstlineno, record.co_name
@@ -206,7 +206,8 @@ def _tell(record: Any) -> None:
         cause=_cause(record, trigger),
         failed=getattr(record, "fail_type", None),
     )
-    breaks.from_failure(record, unit)
+    breaks.from_failure(record, None if unit is None else unit.index)
+    return None if unit is None else unit.index
 
 
 def _cache(record: Any) -> dict[str, int]:

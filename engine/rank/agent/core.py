@@ -17,6 +17,10 @@ _told: set[str] = set()
 on_trouble: Callable[[str, str], None] | None = None
 
 
+def nothing(*_: Any) -> None:
+    """Stands where another module will put its own function."""
+
+
 def load() -> Any:
     """The extension module; raises ImportError with its reason where it does not load (free-threaded Python)."""
     global _core

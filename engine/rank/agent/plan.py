@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from . import core, switch
+from . import core, switch, wish
 from . import settings as text
 from .known import Refused
 
@@ -81,7 +81,7 @@ def begin() -> None:
     """Entries of step 0: in force before the first call of each unit, which takes them when it is born."""
     global begun
     begun = True
-    if asked := _possible(0, 0, switch.check_alone):
+    if asked := _possible(0, 0, wish.check_alone):
         switch.begin(asked)
 
 
@@ -89,11 +89,19 @@ def begin() -> None:
 def rehearse() -> None:
     """At the first boundary: what later entries need is found and built, so that their steps are not held up by it."""
     settings = dict(switch.current)
+    if any(e.step > 0 for e in _entries):
+        core.dirty(core.WHY["PREPARE"])
     for entry in [e for e in _entries if e.step > 0][:64]:
         settings = text.merge(settings, entry.change)
         if _refusal(entry) is None:
             with contextlib.suppress(Refused):
                 switch.check(settings)
+
+
+def unreached(count: int) -> None:
+    """At the end of the job: entries whose step never came."""
+    for entry in [e for e in _entries if e.step > count]:
+        switch.tell(entry.place, entry.by, switch.current, text.merge(switch.current, entry.change), "not reached", entry.step)
 
 
 def begin_late(count: int) -> None:

@@ -12,6 +12,27 @@ from .units import Unit
 IMPL = "_compiled_call_impl"
 
 
+class Impl:
+    """For modules that pickle all of their dict (DistributedDataParallel): goes into the file as None, as if we had not been there."""
+
+    __slots__ = ("fn", "__weakref__")
+
+    def __init__(self, fn: Any):
+        self.fn = fn
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.fn(*args, **kwargs)
+
+    def __reduce__(self) -> Any:
+        return type(None), ()
+
+
+def _drops_impl(module: Any) -> bool:
+    import torch
+
+    return type(module).__getstate__ is torch.nn.Module.__getstate__
+
+
 class InPlace:
     """One module of the job that we compile. What is installed belongs to the module; only what is put aside is held by us."""
 
@@ -30,6 +51,8 @@ class InPlace:
             raise RuntimeError("a context of ours was not captured")
         self.unit: Unit = found
         self.module = weakref.ref(module)
+        if not _drops_impl(module):
+            impl = Impl(impl)
         self._weak, self._kept = weakref.ref(impl), impl
 
     def install(self) -> None:

@@ -4,150 +4,30 @@
 from __future__ import annotations
 
 import time
-import weakref
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
-from . import core, events, guard, layout, regional, roots, stance, units
+from . import core, events, guard, layout, regional, roots, stance, units, wish
 from . import settings as text
 from .evidence import Trial
 from .known import Refused
 from .settings import Settings
-from .units import EAGER, WRITTEN, Unit
-from .variants import Author, Spec, Variant, wanted
-
-MOST_ENTRIES = 128
+from .units import Unit
+from .variants import Spec, Variant
+from .wish import Wish
 
 current: Settings = {}  # in force
 good: Settings = {}  # in force before, and known to work
 trial: Trial | None = None  # applied at the last boundary, evidence still out
 last: Trial | None = None  # the one before, which held
-optimizers: Callable[[], Iterable[Any]] = lambda: ()  # those that the job steps
-wake_boundary: Callable[[], None] = lambda: None  # the next boundary has something to do
-step_ns: Callable[[], int] = lambda: 0  # how long the step that ends took
+wake_boundary: Callable[[], None] = core.nothing  # the next boundary has something to do
+step_ns: Callable[[], int] = int  # how long the step that ends took
 by_call = False  # the boundary is the beginning of a compiled call
 failures: deque[tuple[int, int]] = deque(maxlen=64)  # id and settings of what has failed
 _used: set[int] = set()
 _checked: dict[int, Wish] = {}  # settings to what they mean, as long as nothing is born
 _newcomers = False  # optimizers that were not there when settings were applied
-_stepped = False  # an optimizer has stepped
-
-
-class Wish:
-    """What settings mean for everything that the job has now."""
-
-    def __init__(self) -> None:
-        self.units: list[tuple[Unit, Any]] = []  # WRITTEN, EAGER or Spec
-        self.weak_modules: list[tuple[weakref.ref[Any], Spec]] = []  # to be compiled in place
-        self.incomplete = False  # roots are not known yet
-        self.births = units.births
-
-    @property
-    def modules(self) -> list[tuple[Any, Spec]]:
-        return [(m, spec) for ref, spec in self.weak_modules if (m := ref()) is not None]
-
-    def add(self, modules: Iterable[Any], spec: Spec) -> None:
-        known = {id(m) for m, _ in self.modules} | {id(u.module()) for u, target in self.units if target is not EAGER}
-        for module in modules:
-            if id(module) not in known and not regional.compiled_by_script(module):
-                known.add(id(module))
-                self.weak_modules.append((weakref.ref(module), spec))
-
-
-def _scope(unit: Unit, wish: Settings) -> str:
-    return wish.get("scope", text.AS_WRITTEN)
-
-
-def _spec(unit: Unit, wish: Settings) -> Any:
-    spec = wanted(unit.author, {k: v for k, v in wish.items() if k != "scope"})
-    return WRITTEN if spec == unit.author_spec else spec
-
-
-def _own_spec(wish: Settings) -> Spec:
-    return wanted(Author("inductor", inductor=True), {k: v for k, v in wish.items() if k != "scope"})
-
-
-def _runs_models(unit: Unit) -> bool:
-    """May a compiled function run the job's models? A method of an optimizer and a loss do not."""
-    is_step = unit.name.endswith(".step") and unit.module() is None
-    return not is_step and unit.holds_parameters is not False
-
-
-def _resolve_unit(unit: Unit, wish: Settings, out: Wish, tops: list[Any]) -> None:
-    scope, module = _scope(unit, wish), unit.module()
-    if scope == "eager":
-        out.units.append((unit, EAGER))
-        return
-    if scope == "regional":
-        mine = regional.blocks(module) if module is not None else []
-        if not mine and module is None and _runs_models(unit):
-            mine = [b for top in tops for b in regional.blocks(top)]
-        if mine:
-            out.units.append((unit, EAGER))
-            out.add(mine, _own_spec(wish))
-            return
-    out.units.append((unit, _spec(unit, wish)))
-
-
-def resolve(settings: Settings, only: Unit | None = None) -> Wish:
-    """Raises Refused where something cannot be. With `only`, for one unit that was just born."""
-    out = Wish()
-    everyone = [u for u in units.all_units() if u.origin != "inductop"]
-    scope = settings.get("scope")
-    tops: list[Any] = []
-    if scope in ("whole", "regional") and only is None:
-        tops = roots.roots(optimizers())
-        out.incomplete = not tops
-    for unit in everyone if only is None else [only]:
-        _resolve_unit(unit, text.of_unit(settings, unit.name, unit.index), out, tops)
-    _inner_eager(out)
-    if only is None:
-        _resolve_roots(settings, out, tops, everyone)
-    return out
-
-
-def _inner_eager(out: Wish) -> None:
-    """Units inside a unit that is eager by its own setting go eager with it."""
-    modules = [m for u, t in out.units if t is EAGER and (m := u.module()) is not None]
-    if not modules or len(modules) == len(out.units):
-        return
-    inside = {id(part) for m in modules for part in m.modules()}
-    for place, (unit, target) in enumerate(out.units):
-        module = unit.module()
-        if target is not EAGER and module is not None and id(module) in inside and not out.weak_modules:
-            out.units[place] = (unit, EAGER)
-
-
-def _resolve_roots(settings: Settings, out: Wish, tops: list[Any], everyone: list[Unit]) -> None:
-    scope = settings.get("scope")
-    if scope not in ("whole", "regional"):
-        return
-    wish = text.of_unit({k: v for k, v in settings.items() if "/" not in k}, "", -1)
-    bare = [top for top in tops if not any(_covers(u, top) for u in everyone)]
-    if scope == "whole":
-        out.add(bare, _own_spec(wish))
-        if not tops and not everyone and _stepped:
-            raise Refused("no model was found: nothing owns the parameters that the optimizer steps")
-        return
-    out.add((b for top in bare for b in regional.blocks(top)), _own_spec(wish))
-    if not out.weak_modules and not (out.incomplete and not everyone) and not _regional_by_script(everyone, tops):
-        raise Refused("no repeated blocks: regional needs a ModuleList whose elements are of one class")
-
-
-def _covers(unit: Unit, top: Any) -> bool:
-    module = unit.module()
-    return roots.covers(module, top) if module is not None else _runs_models(unit)
-
-
-def _regional_by_script(everyone: list[Unit], tops: list[Any]) -> bool:
-    parts = [m for u in everyone if (m := u.module()) is not None]
-    return any(not roots.covers(m, top) for m in parts for top in tops) or (not tops and len(parts) > 1)
-
-
-def _modules(out: Wish) -> Iterable[Any]:
-    yield from (m for u, _ in out.units if (m := u.module()) is not None)
-    yield from (m for m, _ in out.modules)
 
 
 def check(settings: Settings, before: Settings | None = None) -> Wish:
@@ -168,11 +48,11 @@ def check(settings: Settings, before: Settings | None = None) -> Wish:
     known = _checked.get(text.key(settings))
     if known is not None and known.births == units.births and not _newcomers:
         return known
-    out = resolve(settings)
-    _check_owners(settings)
-    _check_something(settings, out)
-    _check_device(settings, out)
-    _check_units(out)
+    out = wish.resolve(settings)
+    wish.check_owners(settings)
+    wish.check_something(settings, out)
+    wish.check_device(settings, out)
+    wish.check_units(out)
     for unit, target in out.units:
         if isinstance(target, Spec):
             unit.state(target, failed)
@@ -212,51 +92,6 @@ def _judge_now(inside: Any) -> None:
         inside.fall_back("observe-only", "torch.compile is switched off here")
         return
     inside.judge(context, wrapper)
-
-
-def _check_something(settings: Settings, out: Wish) -> None:
-    if settings and not out.units and settings.get("scope") not in ("whole", "regional", "eager"):
-        raise Refused("n/a: the job compiles nothing (scope whole or regional does)")
-
-
-def _check_owners(settings: Settings) -> None:
-    names = {n for u in units.all_units() for n in (u.name, str(u.index))}
-    for owner in text.owners(settings):
-        if owner not in names:
-            known_names = sorted({u.name for u in units.all_units()})
-            raise Refused(f"no unit '{owner}'{text.nearest(owner, known_names)} (units: {', '.join(known_names[:8]) or 'none yet'})")
-
-
-def _check_device(settings: Settings, out: Wish, at_birth: bool = False) -> None:
-    """At birth a model may not be where it will compute yet: only a machine without CUDA is sure then."""
-    bare = {name.rpartition("/")[2]: value for name, value in settings.items()}
-    asks = bare.get("cudagraphs") == "on" or bare.get("backend") == "cudagraphs"
-    if not asks and "shape_padding" not in bare:
-        return
-    kind = "cuda" if at_birth and roots.has_cuda() else roots.device(_modules(out), optimizers())
-    if asks and kind != "cuda":
-        raise Refused("n/a: no CUDA device")
-    if "shape_padding" in bare and kind == "cpu":
-        raise Refused("n/a: no effect on CPU")
-
-
-def _check_units(out: Wish) -> None:
-    import torch
-
-    inside = layout.insides
-    changing = [(u.module(), u, t) for u, t in out.units if isinstance(t, Spec)] + [(m, None, s) for m, s in out.modules]
-    if not changing:
-        return
-    if getattr(torch._dynamo.config, "compiled_autograd", False):
-        raise Refused("graph holds collectives, or may: compiled autograd is on")
-    for module, unit, _ in changing:
-        if module is not None and roots.collectives(module):
-            raise Refused("graph holds collectives")
-        if unit is not None and "aotinductor" in unit.author.named:
-            raise Refused(f"unit '{unit}' uses AOTInductor")
-    new = [t for _, _, t in changing if t not in Variant.all or not Variant.all[t].worked]
-    if new and any(len(inside.entries(code)) >= MOST_ENTRIES for code in inside.codes()):
-        raise Refused(f"a function has {MOST_ENTRIES} compiled versions already")
 
 
 # Applying.
@@ -341,18 +176,6 @@ def apply_all(asked: list[Asked], count: int) -> str | None:
     return None
 
 
-def check_alone(settings: Settings) -> None:
-    """What can be said before there is any unit. Raises Refused."""
-    for name, value in settings.items():
-        if reason := text.refusal(name, value):
-            raise Refused(reason)
-    if layout.insides.switching == "observe-only":
-        raise Refused(f"observe only: {layout.insides.reason}")
-    own = {k: v for k, v in settings.items() if "/" not in k}
-    for owner in {"", *text.owners(settings)}:
-        _own_spec({**own, **{k.rpartition("/")[2]: v for k, v in settings.items() if k.rpartition("/")[0] == owner}})
-
-
 def begin(asked: list[Asked]) -> None:
     """Step 0: in force before anything is called. Units take it when they are born."""
     global current, trial
@@ -424,13 +247,13 @@ def settle() -> None:
 def _back_to(settings: Settings) -> None:
     global current
     try:
-        out = resolve(settings)
+        out = wish.resolve(settings)
         for unit, target in out.units:
             if isinstance(target, Spec):
                 unit.state(target, failed)
     except Exception as error:
         core.trouble("put back", error)
-        settings, out = {}, resolve({})
+        settings, out = {}, wish.resolve({})
     if layout.insides.switching == "stance":
         stance.apply(settings, failed)
     else:
@@ -461,9 +284,9 @@ def born(unit: Unit) -> None:
         return
     if current and layout.insides.switching == "live":
         try:
-            out = resolve(current, only=unit)
-            _check_device(current, out, at_birth=True)
-            _check_units(out)
+            out = wish.resolve(current, only=unit)
+            wish.check_device(current, out, at_birth=True)
+            wish.check_units(out)
             busy = [] if by_call else units.on_stack()
             for one, target in out.units:
                 _place(one, target, busy)
@@ -499,8 +322,8 @@ def _announce(unit: Unit) -> None:
 
 def newcomer() -> None:
     """An optimizer is seen for the first time: models may have come that have to be compiled in place."""
-    global _newcomers, _stepped
-    _stepped = _newcomers = True
+    global _newcomers
+    wish.stepped = _newcomers = True
     roots.forget()
     _checked.clear()
     wake_boundary()

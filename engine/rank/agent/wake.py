@@ -9,7 +9,21 @@ import sys
 import sysconfig
 from typing import Any
 
-from . import boundary, compiles, core, events, layout, plan, proposals, rank, roots, switch, units
+from . import (
+    boundary,
+    capture,
+    compiles,
+    core,
+    events,
+    layout,
+    plan,
+    proposals,
+    rank,
+    roots,
+    switch,
+    units,
+    wish,
+)
 
 OLDEST = (2, 2)
 
@@ -49,7 +63,7 @@ def on_torch(torch: Any, session: str) -> None:
     boundary.before_count, boundary.after_count = _before_count, _after_count
     boundary.new_optimizer = switch.newcomer
     switch.step_ns = boundary.step_ns
-    switch.optimizers, switch.wake_boundary = boundary.optimizers, boundary.wake
+    wish.optimizers, switch.wake_boundary = boundary.optimizers, boundary.wake
     compiles.wake_boundary = boundary.wake
     boundary.watch(torch)
     os.register_at_fork(after_in_child=_in_child)
@@ -64,7 +78,7 @@ def on_dynamo(dynamo: Any, session: str) -> None:
         return
     _dynamo_seen = True
     layout.look(dynamo)
-    units.watch(dynamo)
+    capture.watch(dynamo)
     units.born = _born
     compiles.first_compile = _first_compile
     compiles.watch(dynamo)
@@ -164,7 +178,7 @@ def _in_child() -> None:
     """A fork of a rank is none: its core does nothing, and nor do we."""
     if state != "asleep":
         boundary.inert = True
-        boundary.started(lambda: 0)
+        boundary.started(int)
 
 
 @core.shield()
@@ -175,5 +189,6 @@ def _at_exit() -> None:
     if _dynamo_seen:
         compiles.poll()
     state = "finished"
+    plan.unreached(core.loaded().count())
     tell_rank()
     core.loaded().stop()

@@ -5,7 +5,7 @@ import os
 import sys
 
 
-class _AfterImport(object):
+class _AfterImport:
     """Calls inductop_agent.wake right after torch or torch._dynamo has been executed; knows nothing else and imports nothing."""
 
     def __init__(self, agent_dir, session):
