@@ -108,6 +108,8 @@ static void put_facts(struct app *app) {
 }
 
 static unsigned scopes_of(const struct app *app) {
+    if (app->is_asking) return keymap_scopes(KEY_SCOPE_DIALOG);
+    if (app->is_input) return keymap_scopes(KEY_SCOPE_JOB);
     if (app->purpose != PURPOSE_NONE) return keymap_scopes(KEY_SCOPE_FIELD);
     const struct panel_class *class = app_focus_class(app);
     enum key_scope scope = class ? class->scope : KEY_SCOPE_ALL;
@@ -131,6 +133,11 @@ void app_refresh(struct app *app) {
     view->is_zoomed = app->wish.zoom != PLACE_COUNT;
     view->title = view->is_open ? app_focus_class(app)->title : NULL;
     view->field = app->purpose == PURPOSE_NONE ? NULL : &app->field;
+    view->has_terminal = app->terminal != NULL;
+    view->is_input = app->is_input;
+    view->unsaved = app->terminal ? job_terminal_unsaved(app->terminal) : 0;
+    view->question = app->is_asking ? app_question : NULL;
+    view->answer = app->answer;
     view->scopes = scopes_of(app);
     for (size_t i = 0; i < count; i++)
         if (classes[i]->update) classes[i]->update(app->states[i], view);
@@ -201,7 +208,33 @@ static void draw_place(struct app *app, enum place place, struct area area) {
     }
 }
 
+/* A box in the middle: a question and its answers, the one that Enter takes marked. */
+static void draw_question(struct area all, const char *const *question, int answer) {
+    int count = 0, width = utf8_columns(question[0]);
+    for (; question[1 + count]; count++)
+        if (utf8_columns(question[1 + count]) > width) width = utf8_columns(question[1 + count]);
+    struct rect at = layout_dialog(all.at.width, all.at.height, width + 6, count + 2);
+    struct area inside = area_box(area_part(all, at), STYLE_BOX, question[0]);
+    for (int i = 0; i < count; i++) {
+        struct area row = area_part(inside, (struct rect){1, i, inside.at.width - 2, 1});
+        area_fit(row, ALIGN_LEFT, i == answer ? STYLE_BUTTON_FOCUS : STYLE_BOX, question[1 + i]);
+    }
+}
+
+/* The job's terminal is as large as the output can be, whatever is shown just now. */
+static void fit_terminal(struct app *app, int width, int height) {
+    enum { HEADER_TITLE_FOOTER = 3 };
+    int rows = height > HEADER_TITLE_FOOTER ? height - HEADER_TITLE_FOOTER : 1;
+    int columns = width > 1 ? width - 1 : 1, panel = panel_find("output");
+    bool is_same = width == app->terminal_width && height == app->terminal_height;
+    if (!app->terminal || is_same) return;
+    app->terminal_width = width, app->terminal_height = height;
+    class_of(panel)->fit(app->states[panel], columns, rows);
+    job_terminal_resize(app->terminal, rows, columns);
+}
+
 void app_draw(struct app *app, struct canvas *canvas) {
+    fit_terminal(app, canvas_width(canvas), canvas_height(canvas));
     canvas_clear(canvas);
     app_refresh(app);
     wish(app, canvas);
@@ -213,7 +246,33 @@ void app_draw(struct app *app, struct canvas *canvas) {
             draw_place(app, (enum place)i, area_part(all, app->layout.places[i]));
     for (int i = 0; i < app->layout.divider_count; i++)
         area_vertical(area_part(all, app->layout.dividers[i]), STYLE_BORDER);
+    if (app->view.question) draw_question(all, app->view.question, app->answer);
     canvas_copy(app->drawn, canvas);
+}
+
+/* ---- the job's terminal ---- */
+
+void app_set_terminal(struct app *app, struct job_terminal *terminal) {
+    app->terminal = terminal;
+    app->terminal_width = app->terminal_height = 0;
+    app_refresh(app);
+}
+
+void app_output(struct app *app, const char *bytes, size_t size) {
+    int panel = panel_find("output");
+    class_of(panel)->write(app->states[panel], bytes, size);
+}
+
+bool app_wants_bytes(const struct app *app) {
+    return app->is_input && app->terminal && !app->is_asking;
+}
+
+size_t app_type(struct app *app, const char *bytes, size_t size) {
+    const char *end = memchr(bytes, 0x1d, size); /* ^] */
+    size_t count = end ? (size_t)(end - bytes) : size;
+    if (count && !job_terminal_type(app->terminal, bytes, count))
+        app_tell(app, STYLE_WARN, "the job did not get these keys: its terminal is not there");
+    return count;
 }
 
 /* ---- coming and going ---- */
@@ -223,6 +282,7 @@ struct app *app_new(const struct app_options *options) {
     size_t count;
     const struct panel_class *const *classes = panel_classes(&count);
     app->feed = options->feed;
+    app->is_front = options->is_front;
     app->support = options->support ? mem_strdup(options->support) : NULL;
     app->open_view = VIEW_OVERVIEW;
     app->wish = (struct layout_wish){.focus = PLACE_SETTINGS, .zoom = PLACE_COUNT};

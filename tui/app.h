@@ -15,6 +15,7 @@
 
 #include "engine/base/err.h"
 #include "engine/feed.h"
+#include "engine/job_terminal.h"
 #include "tui/canvas.h"
 #include "tui/chart.h"
 #include "tui/keys.h"
@@ -30,6 +31,7 @@ struct app;
 
 struct app_options {
     struct feed *feed;   /* lent as long as the app lives */
+    bool is_front;       /* the job was started from here: leaving asks first */
     const char *support; /* folder of the shipped presets, or NULL; copied */
     enum chart_ink ink;
 };
@@ -39,6 +41,16 @@ struct app *app_free(struct app *app);
 
 /* `now_ns` as for feed_turn(). Returns true when there is more to come at once: turn again soon. */
 bool app_turn(struct app *app, uint64_t now_ns);
+
+/* The job's terminal, lent from now on; NULL: it has none. */
+void app_set_terminal(struct app *app, struct job_terminal *terminal);
+
+/* What the job wrote. */
+void app_output(struct app *app, const char *bytes, size_t size);
+
+/* Keys go to the job: bytes are for app_type(), which gives back how many it took: all up to ^]. */
+bool app_wants_bytes(const struct app *app);
+size_t app_type(struct app *app, const char *bytes, size_t size);
 
 /* Returns effects: enum action_effect and enum app_effect. */
 unsigned app_key(struct app *app, const struct key *key);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <fcntl.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +100,11 @@ static unsigned do_redraw(struct app *app, int argument) {
 /* ---- moving ---- */
 
 static unsigned move(struct app *app, enum table_move where) {
+    if (app->is_asking) {
+        if (where == TABLE_UP || where == TABLE_DOWN)
+            app->answer = (app->answer + (where == TABLE_UP ? ANSWER_COUNT - 1 : 1)) % ANSWER_COUNT;
+        return 0;
+    }
     const struct panel_class *class = app_focus_class(app);
     struct table *table = app_focus_table(app);
     if (table) table_move(table, where);
@@ -201,15 +207,77 @@ static unsigned not_here(struct app *app, int argument) {
 
 static unsigned do_input(struct app *app, int argument) {
     (void)argument;
+    if (app->terminal) {
+        app->is_input = true;
+        job_terminal_take_charge(app->terminal);
+        app_show(app, 6);
+        return ACTION_EFFECT_JOB;
+    }
     app_tell(app, STYLE_PLAIN, app->view.is_tape
                                    ? "this is a tape: no job takes keys"
                                    : "the job's terminal is not here: it reads where it was started");
     return 0;
 }
 
+static unsigned do_input_end(struct app *app, int argument) {
+    (void)argument;
+    app->is_input = false;
+    return 0;
+}
+
+const char *const app_question[] = {
+    "The job runs",
+    "leave: the job goes on, inductop attach comes back",
+    "interrupt the job, as ^C does",
+    "stay",
+    NULL,
+};
+
+unsigned app_answer(struct app *app, enum answer answer) {
+    app->is_asking = false;
+    if (answer == ANSWER_LEAVE) return ACTION_EFFECT_LEAVE;
+    if (answer != ANSWER_INTERRUPT) return 0;
+    if (app->terminal && job_terminal_signal(app->terminal, SIGINT)) {
+        app_tell(app, STYLE_NOTE, "the job was sent an interrupt");
+        return ACTION_EFFECT_JOB;
+    }
+    app_tell(app, STYLE_BAD, "the job cannot be reached: its terminal is not there");
+    return 0;
+}
+
 static unsigned do_leave(struct app *app, int argument) {
-    (void)app, (void)argument;
-    return ACTION_EFFECT_LEAVE;
+    (void)argument;
+    if (!app->is_front || app->view.state == VIEW_ENDED) return ACTION_EFFECT_LEAVE;
+    app->is_asking = true;
+    app->answer = ANSWER_LEAVE;
+    return 0;
+}
+
+static unsigned do_interrupt(struct app *app, int argument) {
+    return app->is_asking ? app_answer(app, ANSWER_INTERRUPT) : do_leave(app, argument);
+}
+
+static unsigned do_accept(struct app *app, int argument) {
+    (void)argument;
+    return app->is_asking ? app_answer(app, (enum answer)app->answer) : 0;
+}
+
+static unsigned do_cancel(struct app *app, int argument) {
+    (void)argument;
+    app->is_asking = false;
+    return 0;
+}
+
+static unsigned do_next_choice(struct app *app, int argument) {
+    (void)argument;
+    app->answer = (app->answer + 1) % ANSWER_COUNT;
+    return 0;
+}
+
+static unsigned do_previous_choice(struct app *app, int argument) {
+    (void)argument;
+    app->answer = (app->answer + ANSWER_COUNT - 1) % ANSWER_COUNT;
+    return 0;
 }
 
 static unsigned do_suspend(struct app *app, int argument) {
@@ -303,7 +371,12 @@ static handler *const handlers[ACTION_COUNT] = {
     [ACTION_WRITE] = do_write,
     [ACTION_INPUT] = do_input,
     [ACTION_QUIT] = do_leave,
-    [ACTION_INTERRUPT] = do_leave,
+    [ACTION_INTERRUPT] = do_interrupt,
+    [ACTION_INPUT_END] = do_input_end,
+    [ACTION_ACCEPT] = do_accept,
+    [ACTION_CANCEL] = do_cancel,
+    [ACTION_NEXT_CHOICE] = do_next_choice,
+    [ACTION_PREVIOUS_CHOICE] = do_previous_choice,
     [ACTION_SUSPEND] = do_suspend,
     [ACTION_HELP] = do_help,
     [ACTION_STEP_BACK] = do_step_back,

@@ -41,7 +41,10 @@ struct app {
     struct layout layout; /* of the last drawing */
     int open_view;        /* VIEW_OVERVIEW: none */
     int view_before_help;
-    bool is_frozen;
+    struct job_terminal *terminal; /* lent; NULL: the job has none */
+    int terminal_width, terminal_height; /* of the screen when the job's terminal was last fitted */
+    bool is_front, is_input, is_asking, is_frozen;
+    int answer; /* of the question, from 0 */
     struct field field;
     enum purpose purpose;
     char filter_before[FIELD_SIZE], help_filter[FIELD_SIZE];
@@ -63,6 +66,11 @@ void app_show(struct app *app, int view);
 
 /* app_keys.c */
 void app_ask(struct app *app, enum purpose purpose, const char *caption, const char *text);
+
+/* The question before leaving: that, then the answers. */
+enum answer { ANSWER_LEAVE, ANSWER_INTERRUPT, ANSWER_STAY, ANSWER_COUNT };
+extern const char *const app_question[];
+unsigned app_answer(struct app *app, enum answer answer);
 
 /* app_actions.c */
 unsigned app_act(struct app *app, enum action_id action, int argument);

@@ -20,8 +20,25 @@ static const char usage[] =
     "usage: inductop attach [JOB] [--ascii] [--no-color] [--theme NAME] [--refresh MS]\n\n"
     "JOB is the name of a session; without it the newest job that runs. q leaves; the job goes on.\n";
 
+struct attached {
+    struct app *app;
+    bool changed;
+};
+
 static void on_change(void *ctx) {
-    *(bool *)ctx = true;
+    ((struct attached *)ctx)->changed = true;
+}
+
+static void on_output(void *ctx, const char *bytes, size_t size) {
+    on_change(ctx);
+    app_output(((struct attached *)ctx)->app, bytes, size);
+}
+
+static void on_skipped(void *ctx, uint64_t bytes) {
+    char text[80];
+    int size = snprintf(text, sizeof text, "\r\n[%llu bytes of output are in the file only]\r\n",
+                        (unsigned long long)bytes);
+    on_output(ctx, text, (size_t)size);
 }
 
 /* What a person who has left should know. */
@@ -35,17 +52,22 @@ static void say_goodbye(const struct feed_facts *facts, const char *name) {
 static int show(const struct session *session, const struct command_words *words, int theme,
                 struct err *err) {
     uv_loop_t loop;
-    bool changed = true;
+    struct attached attached = {.changed = true};
     int number = 0;
     CLEANUP(cleanup_free) char *support = support_folder();
     uv_loop_init(&loop);
     struct feed *feed = feed_attach(&(struct feed_options){
         .loop = &loop, .session = session, .is_attached = true,
-        .start_engine = engine_process_start, .changed = on_change, .ctx = &changed});
+        .start_engine = engine_process_start, .changed = on_change, .ctx = &attached});
     struct app *app = app_new(&(struct app_options){.feed = feed, .support = support,
                                                     .ink = words->ink});
+    attached.app = app;
+    struct job_terminal *terminal = job_terminal_open(&(struct job_terminal_options){
+        .loop = &loop, .session = session, .output = on_output, .skipped = on_skipped,
+        .ctx = &attached});
+    app_set_terminal(app, terminal);
     struct screen_options options = {
-        .loop = &loop, .app = app, .changed = &changed, .refresh_ms = words->refresh_ms,
+        .loop = &loop, .app = app, .changed = &attached.changed, .refresh_ms = words->refresh_ms,
         .term = {.ascii = words->ascii, .no_color = words->no_color, .theme = theme}};
     int rc = screen_run(&options, &number, err);
     if (rc == 0 && number == 0) {
@@ -53,6 +75,7 @@ static int show(const struct session *session, const struct command_words *words
         say_goodbye(&facts, session->name);
     }
     app_free(app);
+    job_terminal_close(terminal);
     feed_free(feed);
     uv_run(&loop, UV_RUN_NOWAIT);
     uv_loop_close(&loop);

@@ -7,6 +7,7 @@
 #include "engine/cli/main.h"
 #ifdef INDUCTOP_SCREEN
 #include "tui/attach_command.h"
+#include "tui/front.h"
 #include "tui/replay_command.h"
 #else
 static int left_out(int argc, char **argv) {
@@ -17,6 +18,7 @@ static int left_out(int argc, char **argv) {
             argv[0]);
     return 125;
 }
+#define front_screen NULL
 #define attach_command left_out
 #define replay_command left_out
 #endif
@@ -33,5 +35,5 @@ static const struct {
 int main(int argc, char **argv) {
     for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(commands); i++)
         if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
-    return cli_main(argc, argv);
+    return cli_main(argc, argv, front_screen);
 }

@@ -44,6 +44,12 @@ struct panel_class {
     /* A panel of text moves by itself; NULL: it does not move. */
     void (*move)(void *state, enum table_move move);
 
+    /* What the job writes goes here. NULL: not to this panel. */
+    void (*write)(void *state, const char *bytes, size_t size);
+
+    /* The job's terminal has another size. NULL: it does not matter. */
+    void (*fit)(void *state, int columns, int rows);
+
     /* Draws more about the row of its cursor, with its title; NULL: there is none. */
     void (*detail)(void *state, const struct view *view, struct area area);
 

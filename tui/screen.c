@@ -19,6 +19,8 @@ enum { IDLE_NS = 1000 * 1000 * 1000, READ_SIZE = 4096 };
 
 static const int signals[] = {SIGWINCH, SIGTSTP, SIGCONT, SIGHUP, SIGTERM, SIGINT};
 
+enum { SIGNALS_OF_FRONT = 4 }; /* of these; the others go to the job */
+
 struct screen {
     const struct screen_options *options;
     struct term *term;
@@ -27,6 +29,7 @@ struct screen {
     uv_poll_t poll;
     uv_timer_t refresh, escape; /* escape: a lone ESC is a key after a while */
     uv_signal_t signals[ARRAY_SIZE(signals)];
+    size_t signal_count;
     int poll_events, ended_by;
     uint64_t drawn_ns;
     bool is_over, is_suspended;
@@ -122,6 +125,13 @@ static void on_escape(uv_timer_t *timer) {
     draw(screen);
 }
 
+/* While keys go to the job its program sees them as they are. */
+static void take_bytes(struct screen *screen, const char *bytes, size_t size) {
+    size_t used = 0;
+    if (app_wants_bytes(screen->options->app)) used = app_type(screen->options->app, bytes, size);
+    if (used < size) keys_feed(screen->keys, bytes + used, size - used, clock_now_ns());
+}
+
 static void on_poll(uv_poll_t *poll, int status, int events) {
     struct screen *screen = poll->data;
     char bytes[READ_SIZE];
@@ -134,7 +144,7 @@ static void on_poll(uv_poll_t *poll, int status, int events) {
         return;
     }
     if (count > 0) {
-        keys_feed(screen->keys, bytes, (size_t)count, clock_now_ns());
+        take_bytes(screen, bytes, (size_t)count);
         wait_for_rest(screen);
         draw(screen);
     } else if (!screen->is_suspended)
@@ -167,15 +177,17 @@ static void on_signal(uv_signal_t *handle, int number) {
 /* Before curses begins: it leaves alone what has a handler. */
 static void start_signals(struct screen *screen) {
     signal(SIGPIPE, SIG_IGN);
-    for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
+    screen->signal_count = screen->options->is_front ? SIGNALS_OF_FRONT : ARRAY_SIZE(signals);
+    for (size_t i = 0; i < screen->signal_count; i++) {
         uv_signal_init(screen->options->loop, &screen->signals[i]);
         screen->signals[i].data = screen;
         uv_signal_start(&screen->signals[i], on_signal, signals[i]);
     }
+    if (screen->options->ready) screen->options->ready(screen->options->ctx);
 }
 
 static void stop_signals(struct screen *screen) {
-    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+    for (size_t i = 0; i < screen->signal_count; i++)
         uv_close((uv_handle_t *)&screen->signals[i], NULL);
 }
 

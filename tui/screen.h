@@ -18,6 +18,12 @@ struct screen_options {
     const bool *changed; /* set by whoever knows that there is something new; may be NULL: always */
     uint64_t refresh_ms;
     struct term_options term;
+
+    /* The front of a job passes signals on by itself: of those, the screen takes only SIGWINCH,
+     * SIGTSTP, SIGCONT and SIGHUP. `ready` is called once its handlers stand. NULL: nobody cares. */
+    bool is_front;
+    void (*ready)(void *ctx);
+    void *ctx;
 };
 
 /* Shows the app until a person leaves, the terminal goes away or a signal ends it. The terminal is

@@ -50,6 +50,12 @@ struct view {
     const struct field *field;  /* NULL: no line takes text */
     const char *field_caption;
 
+    bool has_terminal;       /* the job has a terminal that is seen from here */
+    bool is_input;           /* keys go to the job */
+    uint64_t unsaved;        /* bytes of its output that cannot be saved just now */
+    const char *const *question; /* asks what to do, then the answers, NULL behind the last; NULL: none */
+    int answer;              /* the one that Enter takes, from 0 */
+
     bool is_open;  /* the view stands alone on the screen */
     bool is_zoomed;
     const char *title; /* of the view that is open; NULL: the overview */

@@ -31,8 +31,9 @@ static int presets(int argc, char **argv) {
 static const struct command {
     const char *name, *argument, *help;
     int (*run)(int argc, char **argv);
+    int (*run_on_screen)(int argc, char **argv, run_screen *screen); /* of a job; `run` is NULL then */
 } commands[] = {
-    {"demo", "[OPTIONS]", "bundled two-rank training job, no GPU, no download", run_demo},
+    {"demo", "[OPTIONS]", "bundled two-rank training job, no GPU, no download", NULL, run_demo},
     {"send", "[JOB] KEY=VALUE[,...]", "change settings of a job that runs, on all its ranks at one step", send_command},
     {"preset", "list|show|check", "sets of settings, kept as files", presets},
     {"engine-process", "", NULL, engine_process_main},
@@ -60,14 +61,18 @@ static int usage(const struct err *err) {
     return KEEPER_FAULT;
 }
 
-int cli_main(int argc, char **argv) {
+static int run_command(const struct command *command, int argc, char **argv, run_screen *screen) {
+    return command->run ? command->run(argc, argv) : command->run_on_screen(argc, argv, screen);
+}
+
+int cli_main(int argc, char **argv, run_screen *screen) {
     struct options options;
     struct err err;
     int first = 1;
     keeper_begin();
     if (argc > 1)
         for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-            if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
+            if (strcmp(argv[1], commands[i].name) == 0) return run_command(&commands[i], argc - 1, argv + 1, screen);
     options_init(&options);
     int rc = options_parse(argc, argv, &options, &first, &err);
     if (rc) return usage(&err);
@@ -78,7 +83,7 @@ int cli_main(int argc, char **argv) {
     else if (first >= argc) {
         err_set(&err, ERR_USAGE, "no command to run: inductop [OPTIONS] -- COMMAND");
         rc = usage(&err);
-    } else rc = run_job(&options, argv + first);
+    } else rc = run_job(&options, argv + first, screen);
     options_done(&options);
     return rc;
 }

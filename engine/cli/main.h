@@ -3,7 +3,9 @@
 #ifndef INDUCTOP_CLI_MAIN_H
 #define INDUCTOP_CLI_MAIN_H
 
-/* Returns the exit code of the program; a job that was started ends the process itself. */
-int cli_main(int argc, char **argv);
+#include "engine/cli/run.h"
+
+/* `screen`: what shows a job on a terminal, NULL without one. Returns the exit code of the program; a job that was started ends the process itself. */
+int cli_main(int argc, char **argv, run_screen *screen);
 
 #endif

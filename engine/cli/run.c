@@ -17,6 +17,7 @@
 #include "engine/run/keeper.h"
 #include "engine/run/launch.h"
 #include "engine/run/session.h"
+#include "engine/run/terminal_output.h"
 #include "engine/setup/plan.h"
 #include "engine/setup/preset.h"
 #include "engine/wire/page.h"
@@ -28,7 +29,8 @@ struct run {
     struct plan plan;
     struct session session;
     char *support;
-    int json_fd, record_fd; /* -1: not wanted */
+    int json_fd, record_fd, output_fd; /* -1: not wanted */
+    bool has_screen;
     bool json_is_stdout;
 };
 
@@ -73,8 +75,10 @@ static int open_output(const char *path, const char *option, int *ret_fd, struct
 }
 
 static int open_outputs(struct run *run, struct err *err) {
-    if (option_text(run->options, OPTION_OUTPUT))
+    const char *output = option_text(run->options, OPTION_OUTPUT);
+    if (output && !run->has_screen)
         return err_set(err, ERR_USAGE, "--output needs the screen: without one the job's output goes where you send it");
+    if (output && (run->output_fd = terminal_output_open_file(output, err)) < 0) return -ERR_SYSTEM;
     const char *json = option_text(run->options, OPTION_JSON), *record = option_text(run->options, OPTION_RECORD);
     run->json_is_stdout = json && strcmp(json, "-") == 0;
     int rc = json && !run->json_is_stdout ? open_output(json, "json", &run->json_fd, err) : 0;
@@ -134,7 +138,8 @@ static pid_t start_engine(void *ctx, pid_t job) {
     snprintf(job_text, sizeof job_text, "%d", (int)job);
     snprintf(json_text, sizeof json_text, "%d", run->json_is_stdout ? 1 : run->json_fd);
     snprintf(record_text, sizeof record_text, "%d", run->record_fd);
-    snprintf(lines_text, sizeof lines_text, "%d", is_option_given(run->options, OPTION_QUIET) ? -1 : 2);
+    bool is_silent = run->has_screen || is_option_given(run->options, OPTION_QUIET);
+    snprintf(lines_text, sizeof lines_text, "%d", is_silent ? -1 : 2);
     char *argv[] = {"inductop", "engine-process", run->session.name, job_text, json_text, record_text, lines_text, NULL};
     int keep[2], count = 0;
     if (run->json_fd >= 0) keep[count++] = run->json_fd;
@@ -146,17 +151,40 @@ static pid_t start_engine(void *ctx, pid_t job) {
     return engine;
 }
 
-static _Noreturn void keep(struct run *run) {
-    char **environment = launch_environment(run->support, run->session.dir);
-    int fds[] = {run->json_fd, run->record_fd};
-    keeper_run_headless(&(struct keeper_job){.argv = run->command, .envp = environment, .session_fd = run->session.fd,
-                                             .keep_fds = fds, .keep_count = ARRAY_SIZE(fds),
-                                             .start_engine = start_engine, .ctx = run});
+/* Returns only when nothing was started. */
+static void keep_on_screen(struct run *run, const struct keeper_job *job, run_screen *screen) {
+    struct keeper_link link;
+    struct err err;
+    if (keeper_pty_start(&(struct keeper_pty){job, run->output_fd}, &link, &err)) {
+        keeper_say("%s: no screen", err.message);
+        return;
+    }
+    if (run->output_fd >= 0) close(run->output_fd);
+    int hangup = screen(&(struct run_front){run->options, &run->session, &link});
+    keeper_link_end(&link, hangup);
 }
 
-int run_job(const struct options *options, char *const *command) {
-    struct run run = {.options = options, .command = command, .json_fd = -1, .record_fd = -1, .session.fd = -1};
+static _Noreturn void keep(struct run *run, run_screen *screen) {
+    char **environment = launch_environment(run->support, run->session.dir);
+    int fds[] = {run->json_fd, run->record_fd};
+    const struct keeper_job job = {.argv = run->command, .envp = environment, .session_fd = run->session.fd, .keep_fds = fds,
+                                   .keep_count = ARRAY_SIZE(fds), .start_engine = start_engine, .ctx = run};
+    if (run->has_screen) keep_on_screen(run, &job, screen);
+    run->has_screen = false;
+    keeper_run_headless(&job);
+}
+
+/* JSON on stdout and a screen do not go together. */
+static bool wants_screen(const struct options *options, run_screen *screen) {
+    const char *json = option_text(options, OPTION_JSON), *terminal = getenv("TERM");
+    if (!screen || is_option_given(options, OPTION_HEADLESS) || (json && strcmp(json, "-") == 0)) return false;
+    return terminal && *terminal && strcmp(terminal, "dumb") != 0 && keeper_has_terminal();
+}
+
+int run_job(const struct options *options, char *const *command, run_screen *screen) {
+    struct run run = {.options = options, .command = command, .json_fd = -1, .record_fd = -1, .output_fd = -1, .session.fd = -1};
     struct err err;
+    run.has_screen = wants_screen(options, screen);
     if (launch_support_dir(&run.support, &err) || make_plan(&run, &err) || open_outputs(&run, &err)) {
         plan_done(&run.plan);
         return complain(&err);
@@ -167,7 +195,7 @@ int run_job(const struct options *options, char *const *command) {
         run.session.fd = -1;
         keeper_run_headless(&(struct keeper_job){.argv = command, .session_fd = -1});
     }
-    keep(&run);
+    keep(&run, screen);
 }
 
 /* The tour: whole as the script has it, regional, regional with dynamic shapes, something that cannot act on a CPU, and back. The
@@ -175,7 +203,7 @@ int run_job(const struct options *options, char *const *command) {
 static char *const tour[] = {"--baseline", "on", "--at", "330:scope=regional", "--at", "660:dynamic=on", "--at", "700:cudagraphs=on",
                              "--at", "720:as-written"};
 
-int run_demo(int argc, char **argv) {
+int run_demo(int argc, char **argv, run_screen *screen) {
     struct options options;
     struct err err;
     int first = 0;
@@ -191,7 +219,7 @@ int run_demo(int argc, char **argv) {
     int count = (int)ARRAY_SIZE(tour) + argc;
     int rc = options_parse(count, words, &options, &first, &err);
     if (rc == 0 && first < count) rc = err_set(&err, ERR_USAGE, "the demo takes options only, not '%s'", words[first]);
-    rc = rc ? complain(&err) : run_job(&options, command);
+    rc = rc ? complain(&err) : run_job(&options, command, screen);
     options_done(&options);
     return rc;
 }

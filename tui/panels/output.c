@@ -13,6 +13,7 @@ enum { COLUMNS = 120, ROWS = 40 };
 
 struct output_panel {
     struct text *text;
+    bool has_text;
     uint64_t told; /* outputs of the snapshot that were taken in */
     uint64_t up;   /* lines that the window stands above the end */
     int height;    /* of the window when it was drawn */
@@ -48,6 +49,19 @@ static void update(void *state, const struct view *view) {
         else text_feed(panel->text, "\r", 1);
     }
     panel->told = snapshot->output_total;
+    panel->has_text = panel->has_text || panel->told > 0;
+}
+
+static void write_bytes(void *state, const char *bytes, size_t size) {
+    struct output_panel *panel = state;
+    uint64_t end = text_end(panel->text);
+    text_feed(panel->text, bytes, size);
+    panel->has_text = true;
+    if (panel->up) panel->up += text_end(panel->text) - end; /* what one reads stands still */
+}
+
+static void fit(void *state, int columns, int rows) {
+    text_resize(((struct output_panel *)state)->text, columns, rows);
 }
 
 static uint64_t line_count(const struct output_panel *panel) {
@@ -64,11 +78,18 @@ static void draw(void *state, const struct view *view, struct area area, bool ha
     uint64_t height = panel->height > 0 ? (uint64_t)panel->height : 0;
     if (panel->up + height > count) panel->up = count > height ? count - height : 0;
     if (panel->up) snprintf(where, sizeof where, "%llu below", (unsigned long long)panel->up);
+    else if (view->unsaved) snprintf(where, sizeof where, "the output file is full");
+    else if (view->is_input) snprintf(where, sizeof where, "keys go to the job: ^] ends that");
     struct area body = view_title(area, has_focus, "Output", where);
-    if (panel->told == 0) {
+    if (!panel->has_text) {
         area_text(body, 1, 0, STYLE_DIM,
-                  view->is_tape ? "what a job prints is not on its tape"
-                                : "the job prints where it was started");
+                  view->is_tape        ? "what a job prints is not on its tape"
+                  : view->has_terminal ? "nothing yet"
+                                       : "the job prints where it was started");
+        return;
+    }
+    if (is_text_full_screen(panel->text) && (view->is_open || view->is_input)) {
+        text_draw_screen(panel->text, area_shrink(body, 1, 0, 0, 0), view->is_input);
         return;
     }
     uint64_t end = text_first(panel->text) + count - panel->up;
@@ -76,6 +97,8 @@ static void draw(void *state, const struct view *view, struct area area, bool ha
     for (uint64_t i = first; i < end; i++)
         text_draw(panel->text, i, 0,
                   area_part(body, (struct rect){1, (int)(i - first), body.at.width - 1, 1}));
+    if (view->is_input && panel->up == 0 && end > first) /* where the job's cursor is, about */
+        area_cursor(body, 1 + text_columns(panel->text, end - 1), (int)(end - 1 - first));
 }
 
 static void move(void *state, enum table_move move) {
@@ -100,4 +123,6 @@ const struct panel_class panel_output = {
     .update = update,
     .draw = draw,
     .move = move,
+    .write = write_bytes,
+    .fit = fit,
 };

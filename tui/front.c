@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tui/front.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "engine/base/attr.h"
+#include "engine/base/buf.h"
+#include "engine/cli/engine_process.h"
+#include "engine/feed.h"
+#include "engine/job_terminal.h"
+#include "engine/support.h"
+#include "tui/app.h"
+#include "tui/screen.h"
+#include "tui/text.h"
+#include "engine/base/banned.h"
+
+enum { LAST_LINES = 20, COLUMNS = 200, ROWS = 50 };
+
+static const int passed[] = {SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCHLD};
+
+struct front {
+    const struct run_front *run;
+    uv_loop_t loop;
+    struct feed *feed;
+    struct app *app;
+    struct job_terminal *terminal;
+    struct text *last; /* what the job wrote, for after the screen */
+    uv_poll_t link;
+    uv_signal_t signals[ARRAY_SIZE(passed)];
+    bool changed, is_plain; /* plain: without a screen */
+};
+
+/* ---- what the job writes ---- */
+
+static void on_output(void *ctx, const char *bytes, size_t size) {
+    struct front *front = ctx;
+    front->changed = true;
+    text_feed(front->last, bytes, size);
+    app_output(front->app, bytes, size);
+    for (size_t at = 0; front->is_plain && at < size;) {
+        ssize_t count = write(STDOUT_FILENO, bytes + at, size - at);
+        if (count < 0 && errno != EINTR) return;
+        at += count > 0 ? (size_t)count : 0;
+    }
+}
+
+static void on_skipped(void *ctx, uint64_t bytes) {
+    char text[80];
+    int size = snprintf(text, sizeof text, "\r\n[%llu bytes of output are in the file only]\r\n",
+                        (unsigned long long)bytes);
+    on_output(ctx, text, (size_t)size);
+}
+
+/* The last lines, without colours, as they would stand here without us. */
+static void print_last(const struct front *front) {
+    uint64_t end = text_end(front->last), first = text_first(front->last);
+    CLEANUP(buf_done) struct buf line = BUF_INIT;
+    if (end > first && text_columns(front->last, end - 1) == 0) end--;
+    if (end - first > LAST_LINES) first = end - LAST_LINES;
+    for (uint64_t i = first; i < end; i++) {
+        buf_clear(&line);
+        text_plain(front->last, i, &line);
+        printf("%s\n", buf_text(&line));
+    }
+    fflush(stdout);
+}
+
+/* ---- the job and signals ---- */
+
+static void on_link(uv_poll_t *poll, int status, int events) {
+    struct front *front = poll->data;
+    (void)status, (void)events;
+    front->changed = keeper_link_read(front->run->link) || front->changed;
+    if (front->run->link->fd < 0) uv_poll_stop(poll);
+    if (front->run->link->over) uv_stop(&front->loop);
+}
+
+static void on_signal(uv_signal_t *handle, int number) {
+    struct front *front = handle->data;
+    if (number == SIGCHLD) keeper_link_reap(front->run->link);
+    else keeper_link_signal(front->run->link, number);
+}
+
+static void let_signals_through(void *ctx) {
+    (void)ctx;
+    keeper_link_unblock_signals();
+}
+
+static void start(struct front *front) {
+    uv_loop_init(&front->loop);
+    uv_poll_init(&front->loop, &front->link, front->run->link->fd);
+    front->link.data = front;
+    uv_poll_start(&front->link, UV_READABLE, on_link);
+    for (size_t i = 0; i < ARRAY_SIZE(passed); i++) {
+        uv_signal_init(&front->loop, &front->signals[i]);
+        front->signals[i].data = front;
+        uv_signal_start(&front->signals[i], on_signal, passed[i]);
+    }
+}
+
+static void stop(struct front *front) {
+    uv_close((uv_handle_t *)&front->link, NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(passed); i++)
+        uv_close((uv_handle_t *)&front->signals[i], NULL);
+}
+
+static void on_change(void *ctx) {
+    ((struct front *)ctx)->changed = true;
+}
+
+static void open_app(struct front *front, const char *support) {
+    const struct session *session = front->run->session;
+    front->feed = feed_attach(&(struct feed_options){.loop = &front->loop, .session = session,
+                                                     .start_engine = engine_process_start,
+                                                     .changed = on_change, .ctx = front});
+    front->app = app_new(&(struct app_options){.feed = front->feed, .support = support,
+                                               .is_front = true});
+    front->terminal = job_terminal_open(&(struct job_terminal_options){
+        .loop = &front->loop, .session = session, .output = on_output, .skipped = on_skipped,
+        .ctx = front});
+    if (front->terminal) job_terminal_take_charge(front->terminal);
+    app_set_terminal(front->app, front->terminal);
+}
+
+/* No screen after all: as a pipe would do it. */
+static void go_on_plain(struct front *front, const struct err *err) {
+    fprintf(stderr, "inductop: %s: the output stands here\n", err->message);
+    front->is_plain = true;
+    if (front->terminal) job_terminal_resize(front->terminal, 24, 80);
+    let_signals_through(NULL);
+    while (!front->run->link->over) uv_run(&front->loop, UV_RUN_ONCE);
+}
+
+static int show(struct front *front) {
+    const struct options *options = front->run->options;
+    struct err err = {.hint = ""};
+    int number = 0;
+    struct screen_options screen = {
+        .loop = &front->loop, .app = front->app, .changed = &front->changed,
+        .refresh_ms = option_number(options, OPTION_REFRESH), .is_front = true,
+        .ready = let_signals_through,
+        .term = {.ascii = is_option_given(options, OPTION_ASCII),
+                 .no_color = is_option_given(options, OPTION_NO_COLOR), .theme = -1}};
+    if (screen_run(&screen, &number, &err)) go_on_plain(front, &err);
+    job_terminal_read(front->terminal);
+    return number;
+}
+
+static void say_goodbye(const struct front *front, int hangup) {
+    const char *name = front->run->session->name;
+    if (hangup || front->is_plain) return;
+    if (front->run->link->over) print_last(front);
+    else fprintf(stderr, "inductop: the job goes on; 'inductop attach %s' comes back\n", name);
+}
+
+int front_screen(const struct run_front *run) {
+    struct front front = {.run = run, .changed = true};
+    CLEANUP(cleanup_free) char *support = support_folder();
+    if (run->link->over || run->link->exec_error) { /* the command could not be run */
+        keeper_link_unblock_signals();
+        return 0;
+    }
+    start(&front);
+    front.last = text_new(COLUMNS, ROWS);
+    open_app(&front, support);
+    int hangup = show(&front);
+    say_goodbye(&front, hangup);
+    app_free(front.app);
+    job_terminal_close(front.terminal);
+    feed_free(front.feed);
+    stop(&front);
+    text_free(front.last);
+    uv_run(&front.loop, UV_RUN_NOWAIT);
+    uv_loop_close(&front.loop);
+    return hangup;
+}
