@@ -102,6 +102,14 @@ static int open_all(struct pty *pty, struct ends *ends, int output_fd, struct er
     return 0;
 }
 
+/* What is ours is not the job's. */
+static void hide_from_job(const struct keeper_pty *what) {
+    descriptor_close_on_exec(what->job->session_fd);
+    descriptor_close_on_exec(what->output_fd);
+    for (size_t i = 0; i < what->job->keep_count; i++)
+        descriptor_close_on_exec(what->job->keep_fds[i]);
+}
+
 /* ---- closing in the front ---- */
 
 static void close_all(struct pty *pty) {
@@ -189,6 +197,7 @@ int keeper_pty_start(const struct keeper_pty *what, struct keeper_link *ret, str
     struct ends ends = {-1, -1};
     keeper_begin();
     shell_signals_take(&pty.given);
+    hide_from_job(what);
     int rc = open_all(&pty, &ends, what->output_fd, err);
     struct keeper_link link = {.fd = ends.link, .command = what->job->argv[0]};
     int number = rc ? 0 : start(&pty, &ends, &link);

@@ -74,14 +74,21 @@ void pty_type(struct pty *pty, const uint8_t *bytes, size_t size);
 void pty_push_keys(struct pty *pty);
 void pty_left(struct pty *pty);
 
-/* Signals (pty_signals.c). All do nothing once the job is over. */
+/* Signals (pty_signals.c). To the job they go only until it is over. */
 void pty_signal_foreground(struct pty *pty, int signal);
 void pty_signal_job(struct pty *pty, int signal);
-void pty_pass_on(struct pty *pty,
-                 int signal);           /* from the front; dropped if we were sent it ourselves */
-void pty_read_signals(struct pty *pty); /* those sent to this process */
-void pty_continue_if_left(
-    struct pty *pty); /* a job that a key has stopped and nobody can continue */
+
+/* From the front: dropped when this process was sent it, too. */
+void pty_pass_on(struct pty *pty, int signal);
+
+/* Takes in what was sent to this process. */
+void pty_read_signals(struct pty *pty);
+
+/* Who is in charge asks for it, by a key or a frame. */
+void pty_ask(struct pty *pty, int signal);
+
+/* Continues a job that was stopped by one who has left. */
+void pty_continue_if_left(struct pty *pty);
 
 int64_t pty_now_ms(void);
 

@@ -67,7 +67,6 @@ static void take_news(struct pty *pty) {
     state->due |= news;
     __atomic_fetch_and(&state->news, ~news, __ATOMIC_ACQ_REL);
     if (news & 1u << NEWS_STATE) {
-        if (!state->job.stopped) state->stop_by_key = false;
         terminal_viewers_tell(&pty->viewers, NOTICE_STATE);
         pty_continue_if_left(pty);
     }
@@ -168,8 +167,7 @@ static void set_window(struct pty *pty, const uint8_t *payload) {
 }
 
 static void send_signal(struct pty *pty, uint8_t type, uint8_t signal) {
-    if (signal == SIGTSTP || signal == SIGSTOP) pty->state->stop_by_key = true;
-    if (signal == SIGINT) pty->state->interrupt_by_key = true;
+    pty_ask(pty, signal);
     if (type == TERMINAL_JOB)
         pty_signal_job(pty, signal);
     else

@@ -27,8 +27,7 @@ void pty_push_keys(struct pty *pty) {
  * out and, as with any terminal, takes what was typed before with it. */
 static void type_one(struct pty *pty, const struct termios *modes, uint8_t key, bool is_stuck) {
     int signal = signal_of_key(modes, key);
-    if (signal == SIGINT) pty->state->interrupt_by_key = true;
-    if (signal == SIGTSTP) pty->state->stop_by_key = true;
+    if (signal) pty_ask(pty, signal);
     if (signal && is_stuck) {
         pty->keys_size = 0;
         pty_signal_foreground(pty, signal);
@@ -55,5 +54,6 @@ void pty_left(struct pty *pty) {
         modes.c_cc[VSTART] != _POSIX_VDISABLE && pty->keys_size < PTY_KEYS_SIZE)
         pty->keys[pty->keys_size++] = modes.c_cc[VSTART];
     pty_push_keys(pty);
+    pty->state->left_ms = pty_now_ms();
     pty_continue_if_left(pty);
 }

@@ -11,6 +11,9 @@
 /* Until a sender to many has reached everybody, and how long that counts as the same signal. */
 enum { SENDER_MS = 20, SAME_MS = 200 };
 
+/* A job that stops later than this after the one who asked for it has left was stopped by somebody else. */
+enum { STOP_MS = 2000 };
+
 int64_t pty_now_ms(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -66,9 +69,20 @@ void pty_pass_on(struct pty *pty, int signal) {
     pty_signal_job(pty, signal);
 }
 
+void pty_ask(struct pty *pty, int signal) {
+    struct terminal_state *state = pty->state;
+    if (signal == SIGINT) state->interrupt_by_key = true;
+    if (signal == SIGCONT) state->stop_by_key = false;
+    if (signal != SIGTSTP && signal != SIGSTOP) return;
+    state->stop_by_key = true;
+    state->left_ms = 0;
+}
+
+/* Somebody else may be in charge by now: what has stopped under the last one goes on before that one looks. */
 void pty_continue_if_left(struct pty *pty) {
     struct terminal_state *state = pty->state;
-    if (!state->stop_by_key || !state->job.stopped || pty->viewers.charge || !has_job(pty)) return;
+    if (!state->stop_by_key || !state->left_ms || !state->job.stopped || !has_job(pty)) return;
     state->stop_by_key = false;
+    if (pty_now_ms() - state->left_ms > STOP_MS) return;
     if (kill(-state->job.pid, SIGCONT)) kill(state->job.pid, SIGCONT);
 }

@@ -11,7 +11,7 @@
 #include "engine/run/terminal_output.h"
 #include "engine/run/terminal_ring.h"
 
-/* What has changed, in `news` (leader to keeper) and `due` (keeper to front). In order of telling. */
+/* What has changed, in `news` (leader to keeper) and `due` (keeper to front), in this order. */
 enum terminal_news {
     NEWS_JOB,   /* there is a job, held */
     NEWS_EXEC,  /* it was released, and its command runs or could not be run */
@@ -38,7 +38,8 @@ struct terminal_state {
 
     bool released; /* the job was let go: from here on the leader goes on without a keeper */
     bool exit_written;
-    bool stop_by_key;      /* a stop was asked for at the terminal */
+    bool stop_by_key;      /* who is in charge asked for a stop, and not for going on */
+    int64_t left_ms;       /* when that one left, 0: it is there */
     bool interrupt_by_key; /* the last SIGINT that we know of came from the terminal */
     uint64_t keys_unread;
     int engine_status, failure; /* errno */

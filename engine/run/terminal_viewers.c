@@ -129,8 +129,13 @@ static bool next_frame(const struct terminal_viewers *viewers, struct terminal_v
     return true;
 }
 
+static bool is_listening(const struct terminal_viewer *viewer) {
+    return viewer->fd >= 0 && !viewer->is_deaf;
+}
+
+/* One that has gone may have typed something before: that is read first, up to its end. */
 static void feed(struct terminal_viewers *viewers, struct terminal_viewer *viewer) {
-    while (viewer->fd >= 0 &&
+    while (is_listening(viewer) &&
            (viewer->out_done < viewer->out_size || next_frame(viewers, viewer))) {
         ssize_t done = send(viewer->fd, viewer->out + viewer->out_done,
                             viewer->out_size - viewer->out_done, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -139,7 +144,7 @@ static void feed(struct terminal_viewers *viewers, struct terminal_viewer *viewe
         else if (errno == EAGAIN)
             return;
         else if (errno != EINTR)
-            drop(viewers, viewer);
+            viewer->is_deaf = true;
     }
 }
 
@@ -155,7 +160,7 @@ void terminal_viewers_tell(struct terminal_viewers *viewers, enum terminal_notic
 
 static bool is_behind(const struct terminal_viewers *viewers,
                       const struct terminal_viewer *viewer) {
-    return viewer->fd >= 0 && (viewer->due || viewer->out_done < viewer->out_size ||
+    return is_listening(viewer) && (viewer->due || viewer->out_done < viewer->out_size ||
                                viewer->position != viewers->state->ring.total);
 }
 
@@ -227,6 +232,7 @@ void terminal_viewers_accept(struct terminal_viewers *viewers, int listener) {
     struct terminal_viewer *viewer = free_place(viewers);
     viewer->fd = fd;
     viewer->born = ++viewers->births;
+    viewer->is_deaf = false;
     viewer->position = viewer->claim = 0;
     viewer->window = (struct terminal_window){0};
     viewer->out_size = viewer->out_done = viewer->in_size = 0;

@@ -27,6 +27,7 @@ enum terminal_notice {
 
 struct terminal_viewer {
     int fd;                        /* -1: a free place */
+    bool is_deaf;                  /* nothing can be sent any more */
     uint64_t position;             /* of the output that it has not got yet */
     uint64_t born;                 /* its turn in coming */
     uint64_t claim;                /* its turn in asking for charge, 0: it only looks */
