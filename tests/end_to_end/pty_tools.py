@@ -134,10 +134,10 @@ class Viewer:
         else:
             raise AssertionError(f"frame {kind!r}")
 
-    def pump(self, bound_s: float) -> bool:
-        """Takes in what comes next; False when nothing came, or never will."""
-        if self.is_ended or not select.select([self.socket], [], [], bound_s)[0]:
-            return False
+    def pump(self, bound_s: float) -> None:
+        """Takes in what comes next."""
+        if not select.select([self.socket], [], [], bound_s)[0]:
+            return
         try:
             data = self.socket.recv(65536)
         except OSError:
@@ -151,7 +151,6 @@ class Viewer:
             kind, payload = self.pending[4:5], self.pending[5 : 5 + size]
             self.pending = self.pending[5 + size :]
             self._take(kind, payload)
-        return bool(data)
 
     def until(self, what: str | Callable[[], Any], mark: int = 0, bound_s: float = BOUND_S) -> Any:
         """Reads until a pattern stands in the output behind `mark`, or a condition holds."""
@@ -163,8 +162,9 @@ class Viewer:
             elif match := re.search(what, self.text[mark:], re.M):
                 return match.group()
             left = end - time.monotonic()
-            if left <= 0 or (not self.pump(min(left, 0.2)) and self.is_ended):
-                raise AssertionError(f"{what!r} did not come; got {self.text[-2000:]!r}, over: {self.over}, ended: {self.is_ended}")
+            if left <= 0 or self.is_ended:
+                raise AssertionError(f"{what!r} did not come; got {self.text[-500:]!r}, over: {self.over}, ended: {self.is_ended}")
+            self.pump(min(left, 0.2))
 
     def type(self, text: str, answer: str) -> str:
         """Types and waits for the answer behind it."""

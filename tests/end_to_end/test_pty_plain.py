@@ -83,7 +83,7 @@ def test_closed_descriptors_stay_closed(tmp_path: Path, closed: str) -> None:
 
 def test_mask_is_handed_down(tmp_path: Path) -> None:
     show = "import signal; print(sorted(signal.pthread_sigmask(0, [])))"
-    block = f"import os, signal, sys; signal.pthread_sigmask(0, [signal.SIGUSR1, signal.SIGHUP]); os.execvp(sys.argv[1], sys.argv[1:])"
+    block = "import os, signal, sys; signal.pthread_sigmask(0, [signal.SIGUSR1, signal.SIGHUP]); os.execvp(sys.argv[1], sys.argv[1:])"
 
     def body(runner: PtyRunner) -> str:
         terminal = Terminal([PYTHON, "-c", block, *runner.prefix(), PYTHON, "-c", show], runner.env())

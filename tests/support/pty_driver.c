@@ -166,28 +166,42 @@ static void print_skipped(void *ctx, uint64_t bytes) {
     printf("[%" PRIu64 " skipped]", bytes);
 }
 
+/* What could not be sent waits for the next connection. */
+struct typing {
+    char keys[64];
+    size_t size;
+    bool is_over;
+};
+
+static void type(struct typing *typing, struct terminal_view *view) {
+    if (typing->size == 0) {
+        ssize_t size = read(STDIN_FILENO, typing->keys, sizeof typing->keys);
+        typing->is_over = size <= 0;
+        typing->size = size > 0 ? (size_t)size : 0;
+    }
+    if (terminal_view_type(view, typing->keys, typing->size)) typing->size = 0;
+}
+
 static int view(const char *session) {
     static const struct terminal_view_calls calls = {.output = print, .skipped = print_skipped};
     struct terminal_view view = TERMINAL_VIEW_INIT;
     int session_fd = open(session, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct pollfd polled[] = {{STDIN_FILENO, POLLIN, 0}, {-1, POLLIN, 0}};
+    struct typing typing = {.size = 0};
     struct err err;
-    char keys[64];
     while (!view.over) {
-        if (view.fd < 0 && terminal_view_open(&view, session_fd, &err)) {
-            fprintf(stderr, "inductop: %s\n", err.message);
-            return KEEPER_FAULT;
+        if (view.fd < 0) {
+            if (terminal_view_open(&view, session_fd, &err)) {
+                fprintf(stderr, "inductop: %s\n", err.message);
+                return KEEPER_FAULT;
+            }
+            terminal_view_take_charge(&view);
         }
-        if (!view.in_charge) terminal_view_take_charge(&view);
+        polled[0].fd = typing.is_over ? -1 : STDIN_FILENO;
         polled[1].fd = view.fd;
         poll(polled, ARRAY_SIZE(polled), -1);
-        if (polled[1].revents) terminal_view_read(&view, &calls, NULL);
-        if (!polled[0].revents) continue;
-        ssize_t size = read(STDIN_FILENO, keys, sizeof keys);
-        if (size > 0)
-            terminal_view_type(&view, keys, (size_t)size);
-        else
-            polled[0].fd = -1;
+        if (polled[1].revents && !terminal_view_read(&view, &calls, NULL)) continue;
+        if (polled[0].revents || typing.size) type(&typing, &view);
     }
     return WIFEXITED(view.status) ? WEXITSTATUS(view.status) : 128 + WTERMSIG(view.status);
 }
