@@ -110,6 +110,10 @@ bool job_terminal_signal(struct job_terminal *terminal, int signal) {
     return terminal_view_signal(&terminal->view, signal);
 }
 
+bool is_job_terminal_over(const struct job_terminal *terminal) {
+    return terminal->view.over;
+}
+
 bool is_job_terminal_in_charge(const struct job_terminal *terminal) {
     return terminal->view.in_charge;
 }

@@ -46,6 +46,9 @@ bool job_terminal_signal(struct job_terminal *terminal, int signal);
 /* Takes in what has come, now: before a last look at the output. */
 void job_terminal_read(struct job_terminal *terminal);
 
+/* The job has ended, and all that it wrote was told. */
+bool is_job_terminal_over(const struct job_terminal *terminal);
+
 bool is_job_terminal_in_charge(const struct job_terminal *terminal);
 
 /* Bytes of output that could not be saved just now; 0: all is well. */

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -19,7 +20,7 @@
 #include "tui/text.h"
 #include "engine/base/banned.h"
 
-enum { LAST_LINES = 20, COLUMNS = 200, ROWS = 50 };
+enum { LAST_LINES = 20, COLUMNS = 200, ROWS = 50, REST_TURNS = 100, REST_MS = 5 };
 
 static const int passed[] = {SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCHLD};
 
@@ -54,6 +55,22 @@ static void on_skipped(void *ctx, uint64_t bytes) {
     int size = snprintf(text, sizeof text, "\r\n[%llu bytes of output are in the file only]\r\n",
                         (unsigned long long)bytes);
     on_output(ctx, text, (size_t)size);
+}
+
+/* Behind the end of the job some of its output may still be on its way to us; and of a job that was
+ * over at once nobody keeps the terminal any more. */
+static void take_rest(struct front *front) {
+    if (!front->run->link->over) return;
+    if (!front->terminal) {
+        CLEANUP(cleanup_free) char *text = session_read(front->run->session, "output", NULL);
+        if (text) on_output(front, text, strlen(text));
+        return;
+    }
+    for (int i = 0; i < REST_TURNS && !is_job_terminal_over(front->terminal); i++) {
+        uv_run(&front->loop, UV_RUN_NOWAIT);
+        job_terminal_read(front->terminal);
+        if (!is_job_terminal_over(front->terminal)) uv_sleep(REST_MS);
+    }
 }
 
 /* The last lines, without colours, as they would stand here without us. */
@@ -147,7 +164,6 @@ static int show(struct front *front) {
         .term = {.ascii = is_option_given(options, OPTION_ASCII),
                  .no_color = is_option_given(options, OPTION_NO_COLOR), .theme = -1}};
     if (screen_run(&screen, &number, &err)) go_on_plain(front, &err);
-    job_terminal_read(front->terminal);
     return number;
 }
 
@@ -161,14 +177,17 @@ static void say_goodbye(const struct front *front, int hangup) {
 int front_screen(const struct run_front *run) {
     struct front front = {.run = run, .changed = true};
     CLEANUP(cleanup_free) char *support = support_folder();
-    if (run->link->over || run->link->exec_error) { /* the command could not be run */
+    if (run->link->exec_error) { /* the command could not be run */
         keeper_link_unblock_signals();
         return 0;
     }
     start(&front);
     front.last = text_new(COLUMNS, ROWS);
     open_app(&front, support);
-    int hangup = show(&front);
+    int hangup = 0;
+    if (run->link->over) keeper_link_unblock_signals();
+    else hangup = show(&front);
+    take_rest(&front);
     say_goodbye(&front, hangup);
     app_free(front.app);
     job_terminal_close(front.terminal);

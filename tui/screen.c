@@ -125,11 +125,14 @@ static void on_escape(uv_timer_t *timer) {
     draw(screen);
 }
 
-/* While keys go to the job its program sees them as they are. */
+/* While keys go to the job its program sees bytes as they are, from right behind the key that began
+ * it. */
 static void take_bytes(struct screen *screen, const char *bytes, size_t size) {
-    size_t used = 0;
-    if (app_wants_bytes(screen->options->app)) used = app_type(screen->options->app, bytes, size);
-    if (used < size) keys_feed(screen->keys, bytes + used, size - used, clock_now_ns());
+    for (size_t used = 0; used < size;) {
+        if (app_wants_bytes(screen->options->app))
+            used += app_type(screen->options->app, bytes + used, size - used);
+        if (used < size) keys_feed(screen->keys, bytes + used++, 1, clock_now_ns());
+    }
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events) {

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The screen on a real pseudo terminal: a job started under it, left, attached to again, ended. libvterm (show_terminal) says what is
+shown. No test here needs torch."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pty
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+import termios
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+INDUCTOP = os.environ.get("INDUCTOP") or str(ROOT / "build" / "inductop")
+SHOW = Path(INDUCTOP).parent / "show_terminal"
+BOUND_S = 20.0
+
+pytestmark = pytest.mark.skipif(not SHOW.exists(), reason="show_terminal was not built: libvterm is not there")
+
+
+class Terminal:
+    def __init__(self, folder: Path, *words: str, size: tuple[int, int] = (100, 24)) -> None:
+        self.size, self.bytes, self.is_open = size, b"", True
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            env = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "INDUCTOP_TMPDIR": str(folder)}
+            env.pop("INDUCTOP_SESSION", None)
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
+            os.execve(INDUCTOP, [INDUCTOP, *words], env)
+        self.status: int | None = None
+
+    def pump(self, bound_s: float = 0.02) -> None:
+        ready, _, _ = select.select([self.fd], [], [], bound_s)
+        if not ready:
+            return
+        try:
+            data = os.read(self.fd, 65536)
+        except OSError:
+            data = b""
+        self.bytes += data
+        self.is_open = bool(data)
+
+    def shown(self) -> str:
+        return subprocess.run([SHOW, f"{self.size[0]}x{self.size[1]}"], input=self.bytes, capture_output=True, check=True).stdout.decode()
+
+    def until(self, what: str | Callable[[str], bool]) -> str:
+        end = time.monotonic() + BOUND_S
+        while True:
+            self.pump()
+            shown = self.shown()
+            if what in shown if isinstance(what, str) else what(shown):
+                return shown
+            assert time.monotonic() < end, f"not shown: {what}\n{shown}"
+
+    def type(self, keys: str) -> None:
+        os.write(self.fd, keys.encode())
+
+    def resize(self, width: int, height: int) -> None:
+        self.size, self.bytes = (width, height), b""
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+
+    def wait(self, options: int = 0) -> int:
+        """Its wait status; whatever it writes is read meanwhile."""
+        end = time.monotonic() + BOUND_S
+        while self.status is None:
+            self.pump()
+            pid, status = os.waitpid(self.pid, os.WNOHANG | options)
+            if pid and (options or not os.WIFSTOPPED(status)):
+                if not os.WIFSTOPPED(status):
+                    self.status = status
+                return status
+            assert time.monotonic() < end, f"has not ended\n{self.shown()}"
+        return self.status
+
+    def exit_code(self) -> int:
+        code = os.waitstatus_to_exitcode(self.wait())
+        while self.is_open:
+            before = len(self.bytes)
+            self.pump(0.2)
+            if len(self.bytes) == before:
+                break
+        return code
+
+    def is_given_back(self) -> bool:
+        return self.bytes.rfind(b"\x1b[?1049l") >= self.bytes.rfind(b"\x1b[?1049h")
+
+    def close(self) -> None:
+        if self.status is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        os.close(self.fd)
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    path = Path(tempfile.mkdtemp(prefix="is-", dir="/tmp"))  # sockets want short paths
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def terminal(folder: Path, *words: str, **more: tuple[int, int]) -> Iterator[Terminal]:
+    one = Terminal(folder, *words, **more)
+    try:
+        yield one
+    finally:
+        one.close()
+
+
+def job(script: str, name: str = "job") -> tuple[str, ...]:
+    return ("--name", name, "--", "sh", "-c", script)
+
+
+WAITS = "echo ready; read line; echo got $line; exit 5"
+
+
+def end_job(folder: Path, name: str = "job") -> None:
+    """Lets a job go that waits for a line: attaches and types it."""
+    with terminal(folder, "attach", name) as screen:
+        screen.until("ready")
+        screen.type("i")
+        screen.until("^] back to the screen")
+        screen.type("x\r")
+        screen.until("ended, exit 5")
+        screen.type("\x1d")
+        screen.until("F1 help")
+        screen.type("q")
+        assert screen.exit_code() == 0
+
+
+def test_exit_code_is_the_jobs_and_its_last_lines_stay(folder: Path) -> None:
+    with terminal(folder, *job("echo first; echo second >&2; exit 7")) as screen:
+        assert screen.exit_code() == 7
+        assert screen.is_given_back()
+        assert screen.shown().split() == ["first", "second"]
+
+
+@pytest.mark.parametrize("turn", range(5))
+def test_last_lines_stay_however_short_the_job(folder: Path, turn: int) -> None:
+    with terminal(folder, *job("seq 5000; echo the end")) as screen:
+        assert screen.exit_code() == 0
+        assert screen.shown().split()[-3:] == ["4999", "5000", "the", "end"][-3:]
+
+
+def test_signal_that_ended_the_job_ends_us(folder: Path) -> None:
+    with terminal(folder, *job("kill -9 $$")) as screen:
+        assert screen.exit_code() == -9
+
+
+def test_command_that_is_not_there(folder: Path) -> None:
+    with terminal(folder, "--", "no-such-command") as screen:
+        assert screen.exit_code() == 127
+        assert "no-such-command" in screen.shown()
+
+
+def test_keys_reach_the_job_until_ctrl_bracket(folder: Path) -> None:
+    with terminal(folder, *job(WAITS)) as screen:
+        screen.until("ready")
+        screen.type("i")
+        screen.until("^] back to the screen")
+        screen.type("qAd")
+        screen.until("qAd")
+        screen.type("\x1d")
+        screen.until("F1 help")
+        screen.type("i\r")
+        assert screen.exit_code() == 5
+        assert "got qAd" in screen.shown()
+
+
+def test_leaving_asks_and_the_job_goes_on(folder: Path) -> None:
+    with terminal(folder, *job(WAITS)) as screen:
+        screen.until("ready")
+        screen.type("q")
+        screen.until("leave: the job goes on")
+        screen.type("\x1b")
+        screen.until(lambda shown: "leave: the job" not in shown)
+        screen.type("q\r")
+        assert screen.exit_code() == 0
+        assert "inductop attach job" in screen.shown() and screen.is_given_back()
+    end_job(folder)
+
+
+def test_ctrl_c_asks_and_twice_interrupts(folder: Path) -> None:
+    with terminal(folder, *job('trap "echo caught; exit 3" INT; echo ready; while :; do sleep 0.1; done')) as screen:
+        screen.until("ready")
+        screen.type("\x03")
+        screen.until("interrupt the job")
+        screen.type("\x03")
+        assert screen.exit_code() == 3
+        assert "caught" in screen.shown()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
+def test_signals_to_the_front_pass_to_the_job(folder: Path, number: signal.Signals) -> None:
+    name = number.name.removeprefix("SIG")
+    with terminal(folder, *job(f'trap "echo caught; exit 9" {name}; echo ready; while :; do sleep 0.1; done')) as screen:
+        screen.until("ready")
+        os.kill(screen.pid, number)
+        assert screen.exit_code() == 9
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGKILL])
+def test_front_that_goes_leaves_the_job_alone(folder: Path, number: signal.Signals) -> None:
+    with terminal(folder, *job(WAITS)) as screen:
+        screen.until("ready")
+        os.kill(screen.pid, number)
+        assert screen.exit_code() == -number
+    end_job(folder)
+
+
+def test_ctrl_z_suspends_the_screen_only(folder: Path) -> None:
+    with terminal(folder, *job("echo ready; n=0; while read line; do n=$((n+1)); echo line $n; done")) as screen:
+        screen.until("ready")
+        screen.type("\x1a")
+        assert os.WIFSTOPPED(screen.wait(os.WUNTRACED))
+        assert screen.is_given_back()
+        os.kill(screen.pid, signal.SIGCONT)
+        screen.type("i\r")
+        screen.until("line 1")
+        screen.type("\x04")
+        assert screen.exit_code() == 0
+
+
+def test_resize_redraws_and_tells_the_job(folder: Path) -> None:
+    with terminal(folder, *job("echo ready; read x; stty size; exit 2")) as screen:
+        screen.until("ready")
+        screen.resize(60, 20)
+        screen.until("F1 help")
+        screen.type("i\r")
+        assert screen.exit_code() == 2
+        assert "17 59" in screen.shown()
+
+
+def test_output_cannot_touch_our_terminal(folder: Path) -> None:
+    evil = r"printf '\033[2J\033]0;evil\007\033[?1049l\033[31mred\033[0m plain\n'; echo ready; read x"
+    with terminal(folder, *job(evil)) as screen:
+        screen.until("ready")
+        assert b"evil\x07" not in screen.bytes and not screen.is_given_back()
+        assert "red plain" in screen.until("F1 help")
+        screen.type("i\r")
+        assert screen.exit_code() == 0
+
+
+def test_a_key_is_answered_while_the_job_floods(folder: Path) -> None:
+    with terminal(folder, *job("echo ready; while :; do echo flood flood flood flood; done")) as screen:
+        screen.until("flood")
+        screen.type("d")
+        screen.until("dynamic as written to on")
+        screen.type("\x03")
+        screen.until("interrupt the job")
+        screen.type("\x03")
+        assert screen.exit_code() in (-2, 130)
+
+
+def test_pipe_and_headless_have_no_screen(folder: Path) -> None:
+    env = {**os.environ, "INDUCTOP_TMPDIR": str(folder)}
+    done = subprocess.run([INDUCTOP, "--quiet", *job("echo out")], capture_output=True, text=True, env=env, timeout=BOUND_S)
+    assert (done.returncode, done.stdout) == (0, "out\n")
+    with terminal(folder, "--headless", "--quiet", *job("echo out")) as screen:
+        assert screen.exit_code() == 0
+        assert b"1049h" not in screen.bytes
+
+
+def test_attach_without_a_job_says_so(folder: Path) -> None:
+    with terminal(folder, "attach", "nobody") as screen:
+        assert screen.exit_code() == 125
+        assert "no job" in screen.shown()
