@@ -27,13 +27,15 @@ static int presets(int argc, char **argv) {
     return preset_command(argc, argv, support);
 }
 
-/* The commands that are no job. `help` NULL: not for people. */
+/* The commands that are no job. `help` NULL: not for people; `run` NULL: the screen's, done before we are asked. */
 static const struct command {
     const char *name, *argument, *help;
     int (*run)(int argc, char **argv);
     int (*run_on_screen)(int argc, char **argv, run_screen *screen); /* of a job; `run` is NULL then */
 } commands[] = {
     {"demo", "[OPTIONS]", "bundled two-rank training job, no GPU, no download", NULL, run_demo},
+    {"attach", "[JOB]", "a screen on a job that runs headless or was left", NULL},
+    {"replay", "TAPE", "the screen on a tape", NULL},
     {"send", "[JOB] KEY=VALUE[,...]", "change settings of a job that runs, on all its ranks at one step", send_command},
     {"preset", "list|show|check", "sets of settings, kept as files", presets},
     {"engine-process", "", NULL, engine_process_main},
@@ -72,7 +74,7 @@ int cli_main(int argc, char **argv, run_screen *screen) {
     keeper_begin();
     if (argc > 1)
         for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-            if (strcmp(argv[1], commands[i].name) == 0) return run_command(&commands[i], argc - 1, argv + 1, screen);
+            if (commands[i].run && strcmp(argv[1], commands[i].name) == 0) return run_command(&commands[i], argc - 1, argv + 1, screen);
     options_init(&options);
     int rc = options_parse(argc, argv, &options, &first, &err);
     if (rc) return usage(&err);
