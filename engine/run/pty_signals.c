@@ -78,11 +78,11 @@ void pty_ask(struct pty *pty, int signal) {
     state->left_ms = 0;
 }
 
-/* Somebody else may be in charge by now: what has stopped under the last one goes on before that one looks. */
+/* Somebody else may be in charge by now: what has stopped under the last one goes on before that one looks. And what we know may
+ * be old: the stop that was asked for may be yet to come. */
 void pty_continue_if_left(struct pty *pty) {
     struct terminal_state *state = pty->state;
     if (!state->stop_by_key || !state->left_ms || !state->job.stopped || !has_job(pty)) return;
-    state->stop_by_key = false;
     if (pty_now_ms() - state->left_ms > STOP_MS) return;
     if (kill(-state->job.pid, SIGCONT)) kill(state->job.pid, SIGCONT);
 }

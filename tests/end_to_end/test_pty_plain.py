@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -203,6 +204,37 @@ def test_with_too_few_descriptors_the_job_runs_all_the_same(tmp_path: Path, limi
     terminal = Terminal(["bash", "-c", f"ulimit -n {limit}; exec $J sh -c 'exit 9'"], runner.env(J=shlex.join(runner.prefix())))
     assert terminal.wait() == 9
     terminal.close()
+    assert runner.leftovers() == []
+
+
+@pytest.mark.parametrize(
+    ("script", "answer"),
+    [
+        ("$D --has-terminal", 0),
+        ("$D --has-terminal </dev/null 2>/dev/null", 0),
+        ("$D --has-terminal | cat; (exit ${PIPESTATUS[0]})", 1),
+        ("$D --has-terminal >/dev/null", 1),
+        ("set -m; $D --has-terminal & wait $!", 1),
+        ("setsid -w $D --has-terminal", 1),
+    ],
+)
+def test_where_a_screen_makes_sense(script: str, answer: int) -> None:
+    terminal = Terminal(["bash", "-c", script + "; echo st=$?"], {**os.environ, "D": str(DRIVER)})
+    terminal.until(f"^st={answer}")
+    terminal.wait()
+    terminal.close()
+
+
+@pytest.mark.parametrize(("command", "code"), [("exit 3", 3), ("kill -TERM $$", 143)])
+def test_as_the_first_process_of_a_container(tmp_path: Path, command: str, code: int) -> None:
+    container = ["unshare", "-pf", "--mount-proc", "--kill-child"]
+    if subprocess.run([*container, "true"], capture_output=True).returncode:
+        pytest.skip("no namespaces of processes here")
+    runner = PtyRunner(tmp_path, [])
+    terminal = Terminal([*container, *runner.prefix(), "sh", "-c", f"setsid true & echo hi; {command}"], runner.env())
+    assert terminal.wait() == code
+    terminal.close()
+    assert runner.text() == "hi\n"
     assert runner.leftovers() == []
 
 

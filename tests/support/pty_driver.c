@@ -2,6 +2,7 @@
  *
  *   pty_driver [--session DIR] [--output FILE] [--engine BEHAVIOUR] [--keep FD] -- COMMAND...
  *   pty_driver --view DIR
+ *   pty_driver --has-terminal
  *
  * The front passes signals on, detaches on SIGHUP and, as by a quit key, on SIGRTMIN+6, and ends as
  * the job ends; where there is no terminal to be had it says so and runs the job headless. Its
@@ -216,6 +217,7 @@ int main(int argc, char **argv) {
     keeper_begin();
     if (argc > 4 && !strcmp(argv[1], "engine-process"))
         return engine_main(argv[2], (pid_t)strtol(argv[3], NULL, 10), argv[4]);
+    if (argc == 2 && !strcmp(argv[1], "--has-terminal")) return keeper_has_terminal() ? 0 : 1;
     struct driver driver = {.behaviour = "none", .keep_fd = -1};
     int at = 1;
     for (; at + 1 < argc && strcmp(argv[at], "--") != 0; at += 2) {
