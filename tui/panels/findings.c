@@ -100,7 +100,7 @@ static double cost_number(const void *rows, size_t i) {
 
 static void show_cost(const void *rows, size_t i, struct table_cell *cell) {
     double ns = cost_number(rows, i);
-    if (!isnan(ns)) show_put(cell, STYLE_PLAIN, format_duration(ns).text);
+    if (ns > 0) show_put(cell, STYLE_PLAIN, format_duration(ns).text);
 }
 
 static double step_number(const void *rows, size_t i) {

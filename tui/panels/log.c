@@ -55,7 +55,8 @@ static double lost_number(const void *rows, size_t i) {
 
 static void show_lost(const void *rows, size_t i, struct table_cell *cell) {
     double lost = lost_number(rows, i);
-    show_put(cell, STYLE_PLAIN, format_duration(lost < 0 ? 0 : lost).text);
+    if (lost <= 0) show_put(cell, STYLE_DIM, "none");
+    else show_put(cell, STYLE_PLAIN, format_duration(lost).text);
 }
 
 static const struct table_column columns[] = {

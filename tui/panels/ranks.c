@@ -238,7 +238,7 @@ static void draw_card(const struct snapshot *snapshot, const struct snapshot_ran
                      format_ms(rank->median_ms * ns_of_ms).text);
     area_printf(card, x + 2, 0, speedup_style(&rank->speedup), "%s over eager", speedup);
     draw_phases(rank, card);
-    area_printf(card, 1, 3, STYLE_PLAIN, "compile %s   recompiles %s   breaks %s   %s, peak %s",
+    area_printf(card, 1, 3, STYLE_PLAIN, "compile %s   recomp %s   breaks %s   %s, peak %s",
                 format_duration(rank->compile_s * ns_of_s).text,
                 format_count((double)rank->recompiles).text,
                 format_count((double)rank->breaks).text, format_bytes(memory_of(rank)).text,
