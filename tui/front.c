@@ -170,8 +170,13 @@ static int show(struct front *front) {
 static void say_goodbye(const struct front *front, int hangup) {
     const char *name = front->run->session->name;
     if (hangup || front->is_plain) return;
-    if (front->run->link->over) print_last(front);
-    else fprintf(stderr, "inductop: the job goes on; 'inductop attach %s' comes back\n", name);
+    if (front->run->link->over) {
+        print_last(front);
+        if (!is_option_given(front->run->options, OPTION_QUIET))
+            fprintf(stderr, "inductop: 'inductop replay %s/tape.jsonl' shows it again\n",
+                    front->run->session->dir);
+    } else
+        fprintf(stderr, "inductop: the job goes on; 'inductop attach %s' comes back\n", name);
 }
 
 int front_screen(const struct run_front *run) {

@@ -1,7 +1,6 @@
-/* The program's entry: commands with a screen, then all others.
+/* The program's entry: what has a screen, and all else.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
-#include <string.h>
 
 #include "engine/base/attr.h"
 #include "engine/cli/main.h"
@@ -24,16 +23,11 @@ static int left_out(int argc, char **argv) {
 #endif
 #include "engine/base/banned.h"
 
-static const struct {
-    const char *name;
-    int (*run)(int argc, char **argv);
-} commands[] = {
-    {"attach", attach_command},
-    {"replay", replay_command},
+static const struct cli_command commands[] = {
+    {"attach", "[JOB]", "a screen on a job that runs", attach_command},
+    {"replay", "TAPE", "the same screen on the record of a job", replay_command},
 };
 
 int main(int argc, char **argv) {
-    for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(commands); i++)
-        if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
-    return cli_main(argc, argv, front_screen);
+    return cli_main(argc, argv, &(struct cli_screen){front_screen, commands, ARRAY_SIZE(commands)});
 }

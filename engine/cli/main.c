@@ -27,33 +27,40 @@ static int presets(int argc, char **argv) {
     return preset_command(argc, argv, support);
 }
 
-/* The commands that are no job. `help` NULL: not for people; `run` NULL: the screen's, done before we are asked. */
-static const struct command {
-    const char *name, *argument, *help;
-    int (*run)(int argc, char **argv);
-    int (*run_on_screen)(int argc, char **argv, run_screen *screen); /* of a job; `run` is NULL then */
-} commands[] = {
-    {"demo", "[OPTIONS]", "bundled two-rank training job, no GPU, no download", NULL, run_demo},
-    {"attach", "[JOB]", "a screen on a job that runs headless or was left", NULL},
-    {"replay", "TAPE", "the screen on a tape", NULL},
+/* The commands that are no job. */
+static const struct cli_command commands[] = {
     {"send", "[JOB] KEY=VALUE[,...]", "change settings of a job that runs, on all its ranks at one step", send_command},
     {"preset", "list|show|check", "sets of settings, kept as files", presets},
     {"engine-process", "", NULL, engine_process_main},
 };
 
-static void print_help(void) {
+static void print_command(struct buf *text, const char *name, const char *argument, const char *help) {
+    buf_printf(text, "       inductop %s %-*s  %s\n", name, (int)(32 - strlen(name)), argument, help);
+}
+
+static void print_commands(struct buf *text, const struct cli_command *list, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (list[i].help) print_command(text, list[i].name, list[i].argument, list[i].help);
+}
+
+static void print_help(const struct cli_screen *screen) {
     struct buf text = BUF_INIT;
     buf_puts(&text, "htop for torch.compile: watch a training job compile, and turn its settings while it runs\n\n"
                     "usage: inductop [OPTIONS] [--] COMMAND [ARG...]\n");
-    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-        if (commands[i].help)
-            buf_printf(&text, "       inductop %s %-*s  %s\n", commands[i].name,
-                       (int)(32 - strlen(commands[i].name)), commands[i].argument, commands[i].help);
+    print_command(&text, "demo", "[OPTIONS]", "bundled two-rank training job, no GPU, no download");
+    print_commands(&text, screen->commands, screen->command_count);
+    print_commands(&text, commands, ARRAY_SIZE(commands));
     buf_puts(&text, "\n");
     options_print(&text);
     buf_puts(&text, "\nThe exit code is the job's own; 125 to 127 are inductop's faults, as env has them.\n");
     fputs(buf_text(&text), stdout);
     buf_done(&text);
+}
+
+static const struct cli_command *find(const struct cli_command *list, size_t count, const char *name) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(list[i].name, name) == 0) return &list[i];
+    return NULL;
 }
 
 static int usage(const struct err *err) {
@@ -63,29 +70,27 @@ static int usage(const struct err *err) {
     return KEEPER_FAULT;
 }
 
-static int run_command(const struct command *command, int argc, char **argv, run_screen *screen) {
-    return command->run ? command->run(argc, argv) : command->run_on_screen(argc, argv, screen);
-}
-
-int cli_main(int argc, char **argv, run_screen *screen) {
+int cli_main(int argc, char **argv, const struct cli_screen *screen) {
     struct options options;
     struct err err;
     int first = 1;
     keeper_begin();
-    if (argc > 1)
-        for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-            if (commands[i].run && strcmp(argv[1], commands[i].name) == 0) return run_command(&commands[i], argc - 1, argv + 1, screen);
+    const char *word = argc > 1 ? argv[1] : "";
+    const struct cli_command *command = find(screen->commands, screen->command_count, word);
+    if (!command) command = find(commands, ARRAY_SIZE(commands), word);
+    if (command) return command->run(argc - 1, argv + 1);
+    if (strcmp(word, "demo") == 0) return run_demo(argc - 1, argv + 1, screen->run);
     options_init(&options);
     int rc = options_parse(argc, argv, &options, &first, &err);
     if (rc) return usage(&err);
-    if (is_option_given(&options, OPTION_HELP)) print_help();
+    if (is_option_given(&options, OPTION_HELP)) print_help(screen);
     else if (is_option_given(&options, OPTION_VERSION)) puts("inductop " INDUCTOP_VERSION);
     else if (is_option_given(&options, OPTION_PRINT_SCHEMA)) rc = tables_print_schema(stdout);
     else if (is_option_given(&options, OPTION_PRINT_TABLES)) rc = tables_print(stdout, first < argc ? argv[first] : NULL);
     else if (first >= argc) {
         err_set(&err, ERR_USAGE, "no command to run: inductop [OPTIONS] -- COMMAND");
         rc = usage(&err);
-    } else rc = run_job(&options, argv + first, screen);
+    } else rc = run_job(&options, argv + first, screen->run);
     options_done(&options);
     return rc;
 }
