@@ -137,11 +137,12 @@ def call(self, gm, inputs, **kw):
         return cfx.compile_fx(gm, inputs, inner_compile=planted, config_patches=dict(self.config))
     return real(self, gm, inputs, **kw)
 torch._TorchCompileInductorWrapper.__call__ = call
-net = lab.Net(1); model = torch.compile(net)
+net = lab.Net(1, 20)  # a size of its own: what is cached would not be compiled, and could not fail
+model = torch.compile(net)
 opt = torch.optim.SGD(net.parameters(), 1e-3)
 w = lab.Watch()
 for i in range(8):
-    model(torch.randn(4, 16)).sum().backward(); opt.step(); opt.zero_grad()
+    model(torch.randn(4, 20)).sum().backward(); opt.step(); opt.zero_grad()
     print("step", json.dumps([i, *w.look()]), flush=True)
 """
 

@@ -188,3 +188,31 @@ def test_evaluation_between_epochs(job):
     assert done.faults == []
     steps = done.said("step")
     assert steps[3][2] == 0  # train, no_grad and inference: each variant has all it needs
+
+
+COPIES = """
+import copy, json, torch, lab
+from torch.optim.swa_utils import AveragedModel
+net = lab.Net(1); model = torch.compile(net)
+ema = AveragedModel(model); best = copy.deepcopy(model)
+opt = torch.optim.SGD(net.parameters(), 1e-3)
+w = lab.Watch()
+for i in range(9):
+    model(torch.randn(4, 16)).sum().backward(); opt.step(); opt.zero_grad()
+    w.look()
+    if i % 2:
+        out = []
+        for copied in (ema, best):
+            with torch.no_grad(): copied(torch.randn(4, 16))
+            out.append(sorted(w.look()[0]))
+        print("ran", json.dumps([i, *out]))
+        best = copy.deepcopy(model)
+"""
+
+
+def test_copies_are_units_of_their_own(job):
+    plan = [{"step": 1, "by": "at", "settings": {"options.epilogue_fusion": "false"}}, {"step": 3, "by": "at", "settings": {"scope": "eager"}}, {"step": 5, "by": "at", "settings": {"as-written": ""}}]
+    done = job(COPIES, plan)
+    assert done.code == 0, done.err[-3000:]
+    fused = ["epilogue_fusion=False"]
+    assert done.said("ran") == [[1, fused, fused], [3, [], []], [5, ["written"], ["written"]], [7, ["written"], ["written"]]]

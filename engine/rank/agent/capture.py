@@ -99,7 +99,7 @@ def _mode_of(config: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def _capture(context: Any, frame: Any, kwargs: dict[str, Any]) -> None:
+def _capture(context: Any, frame: Any, kwargs: dict[str, Any], is_copy: bool = False) -> None:
     inside = layout.insides
     if inside.switching != "live" or not isinstance(context, inside.optimize_context or inside.context):
         return
@@ -107,7 +107,7 @@ def _capture(context: Any, frame: Any, kwargs: dict[str, Any]) -> None:
         is_foreign, place, origin, asked = False, None, "inductop", {}
     else:
         is_foreign, place, origin, asked = _origin(frame)
-    if is_foreign:
+    if is_foreign and not is_copy:
         foreign.add(context)
         return
     _judge(context, None)
@@ -160,7 +160,7 @@ def _wrapped(context: Any, fn: Any, result: Any) -> None:
     if unit is None:
         if context in foreign or type(context) is not inside.optimize_context:
             return
-        _capture(context, sys._getframe(3), {})  # a deep copy, or unpickled
+        _capture(context, sys._getframe(3), {}, is_copy=True)  # a deep copy (also by torch's AveragedModel), or unpickled
         if (unit := units.of_context(context)) is None:
             return
     wrappers = [w for w in (result if isinstance(result, list) else [result]) if layout.has_cell(w)]
