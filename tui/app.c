@@ -42,7 +42,8 @@ void app_show(struct app *app, int view) {
 
 /* ---- what the panels see ---- */
 
-/* The rank under the cursor of the table of ranks, else the first of the largest group that runs. */
+/* The rank under the cursor of the table of ranks, else the first of the largest group that runs.
+ */
 static const struct snapshot_group *main_group(const struct snapshot *snapshot) {
     const struct snapshot_group *best = NULL;
     for (size_t i = 0; i < snapshot->group_count; i++) {
@@ -70,12 +71,11 @@ static void choose_group(struct app *app) {
     view->rank = cursor_rank(app);
     bool is_chosen = app->wish.focus == PLACE_RANKS || app->open_view == 2;
     if (view->rank && is_chosen) view->group = snapshot->groups[view->rank->group];
-    bool is_inside = view->rank && view->group &&
-                     snapshot->groups[view->rank->group] == view->group;
+    bool is_inside =
+        view->rank && view->group && snapshot->groups[view->rank->group] == view->group;
     if (!is_inside)
-        view->rank = view->group && view->group->rank_count
-                         ? snapshot->ranks[view->group->ranks[0]]
-                         : NULL;
+        view->rank =
+            view->group && view->group->rank_count ? snapshot->ranks[view->group->ranks[0]] : NULL;
     view->device = view->rank && view->rank->who ? view->rank->who->device : NULL;
 }
 
@@ -153,8 +153,10 @@ static void take(struct app *app) {
 
 bool app_turn(struct app *app, uint64_t now_ns) {
     bool is_more = feed_turn(app->feed, now_ns);
-    if (app->is_frozen) put_facts(app);
-    else take(app);
+    if (app->is_frozen)
+        put_facts(app);
+    else
+        take(app);
     return is_more;
 }
 
@@ -181,8 +183,8 @@ static void wish(struct app *app, const struct canvas *canvas) {
     ours->hidden = app->view.is_tape && app->snapshot->output_total == 0 ? 1u << PLACE_OUTPUT : 0;
     ours->has_view = app->open_view != VIEW_OVERVIEW;
     ours->has_detail = ours->has_view && focus && focus->detail;
-    ours->has_staged = app->staging.change.count > 0 || app->message[0] ||
-                       app->purpose != PURPOSE_NONE;
+    ours->has_staged =
+        app->staging.change.count > 0 || app->message[0] || app->purpose != PURPOSE_NONE;
 }
 
 /* What a filter hides is never hidden in silence. */
@@ -201,7 +203,8 @@ static void draw_place(struct app *app, enum place place, struct area area) {
     if (panel < 0) return;
     const struct panel_class *class = class_of(panel);
     bool has_focus = panel == app_focus(app) && app->purpose == PURPOSE_NONE;
-    if (place == PLACE_DETAIL) class->detail(app->states[panel], &app->view, area);
+    if (place == PLACE_DETAIL)
+        class->detail(app->states[panel], &app->view, area);
     else {
         class->draw(app->states[panel], &app->view, area, has_focus);
         draw_filter(class, app->states[panel], area);

@@ -22,9 +22,9 @@
 
 /* Besides those of enum action_effect. */
 enum app_effect {
-    APP_EFFECT_DRAW = 1 << 8,     /* the picture changed */
-    APP_EFFECT_REPAINT = 1 << 9,  /* the whole terminal is painted again */
-    APP_EFFECT_THEME = 1 << 10,   /* the next theme */
+    APP_EFFECT_DRAW = 1 << 8,    /* the picture changed */
+    APP_EFFECT_REPAINT = 1 << 9, /* the whole terminal is painted again */
+    APP_EFFECT_THEME = 1 << 10,  /* the next theme */
 };
 
 struct app;

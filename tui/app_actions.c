@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,8 +107,10 @@ static unsigned move(struct app *app, enum table_move where) {
     }
     const struct panel_class *class = app_focus_class(app);
     struct table *table = app_focus_table(app);
-    if (table) table_move(table, where);
-    else if (class && class->move) class->move(app->states[app_focus(app)], where);
+    if (table)
+        table_move(table, where);
+    else if (class && class->move)
+        class->move(app->states[app_focus(app)], where);
     return 0;
 }
 
@@ -127,12 +128,18 @@ MOVE(end, TABLE_END)
 
 static unsigned do_open(struct app *app, int argument) {
     (void)argument;
-    if (app->open_view == 5) app_stage_preset(app);
-    else if (app->open_view != VIEW_OVERVIEW) return 0;
-    else if (app->wish.focus == PLACE_SETTINGS) return app_turn_row(app, 1);
-    else if (app->wish.focus == PLACE_RANKS) app_show(app, 2);
-    else if (app->wish.focus == PLACE_FINDINGS) app_show(app, VIEW_FINDINGS);
-    else return do_zoom(app, 0);
+    if (app->open_view == 5)
+        app_stage_preset(app);
+    else if (app->open_view != VIEW_OVERVIEW)
+        return 0;
+    else if (app->wish.focus == PLACE_SETTINGS)
+        return app_turn_row(app, 1);
+    else if (app->wish.focus == PLACE_RANKS)
+        app_show(app, 2);
+    else if (app->wish.focus == PLACE_FINDINGS)
+        app_show(app, VIEW_FINDINGS);
+    else
+        return do_zoom(app, 0);
     return 0;
 }
 
@@ -161,9 +168,35 @@ static unsigned do_filter(struct app *app, int argument) {
     else if (table) {
         snprintf(app->filter_before, sizeof app->filter_before, "%s", table_filter(table));
         app_ask(app, PURPOSE_FILTER, "filter:", table_filter(table));
-    } else
+    } else if (app_focus_class(app) && app_focus_class(app)->find)
+        app_ask(app, PURPOSE_FIND, "find:", "");
+    else
         app_tell(app, STYLE_PLAIN, "there is no filter for this panel");
     return 0;
+}
+
+static unsigned find(struct app *app, int direction) {
+    const struct panel_class *class = app_focus_class(app);
+    if (!class || !class->find || !app->word[0]) return 0;
+    if (!class->find(app->states[app_focus(app)], app->word, direction))
+        app_tell(app, STYLE_PLAIN, "'%s' is not %s", app->word, direction < 0 ? "above" : "below");
+    return 0;
+}
+
+static unsigned accept_find(struct app *app, const char *text) {
+    snprintf(app->word, sizeof app->word, "%s", text);
+    return find(app, -1);
+}
+
+/* As in a log one looks upwards first: what is new is below. */
+static unsigned do_find_next(struct app *app, int argument) {
+    (void)argument;
+    return find(app, -1);
+}
+
+static unsigned do_find_previous(struct app *app, int argument) {
+    (void)argument;
+    return find(app, 1);
 }
 
 #define TABLE_DO(name, call)                                                                       \
@@ -202,88 +235,6 @@ static unsigned not_here(struct app *app, int argument) {
     (void)argument;
     app_tell(app, STYLE_PLAIN, "this does nothing here");
     return 0;
-}
-
-/* ---- the job and the screen ---- */
-
-static unsigned do_input(struct app *app, int argument) {
-    (void)argument;
-    if (app->terminal) {
-        app->is_input = true;
-        job_terminal_take_charge(app->terminal);
-        app_show(app, 6);
-        return ACTION_EFFECT_JOB;
-    }
-    app_tell(app, STYLE_PLAIN, app->view.is_tape
-                                   ? "this is a tape: no job takes keys"
-                                   : "the job's terminal is not here: it reads where it was started");
-    return 0;
-}
-
-static unsigned do_input_end(struct app *app, int argument) {
-    (void)argument;
-    app->is_input = false;
-    return 0;
-}
-
-const char *const app_question[] = {
-    "The job runs",
-    "leave: the job goes on, inductop attach comes back",
-    "interrupt the job, as ^C does",
-    "stay",
-    NULL,
-};
-
-unsigned app_answer(struct app *app, enum answer answer) {
-    app->is_asking = false;
-    if (answer == ANSWER_LEAVE) return ACTION_EFFECT_LEAVE;
-    if (answer != ANSWER_INTERRUPT) return 0;
-    if (app->terminal && job_terminal_signal(app->terminal, SIGINT)) {
-        app_tell(app, STYLE_NOTE, "the job was sent an interrupt");
-        return ACTION_EFFECT_JOB;
-    }
-    app_tell(app, STYLE_BAD, "the job cannot be reached: its terminal is not there");
-    return 0;
-}
-
-static unsigned do_leave(struct app *app, int argument) {
-    (void)argument;
-    if (!app->is_front || app->view.state == VIEW_ENDED) return ACTION_EFFECT_LEAVE;
-    app->is_asking = true;
-    app->answer = ANSWER_LEAVE;
-    return 0;
-}
-
-static unsigned do_interrupt(struct app *app, int argument) {
-    return app->is_asking ? app_answer(app, ANSWER_INTERRUPT) : do_leave(app, argument);
-}
-
-static unsigned do_accept(struct app *app, int argument) {
-    (void)argument;
-    return app->is_asking ? app_answer(app, (enum answer)app->answer) : 0;
-}
-
-static unsigned do_cancel(struct app *app, int argument) {
-    (void)argument;
-    app->is_asking = false;
-    return 0;
-}
-
-static unsigned do_next_choice(struct app *app, int argument) {
-    (void)argument;
-    app->answer = (app->answer + 1) % ANSWER_COUNT;
-    return 0;
-}
-
-static unsigned do_previous_choice(struct app *app, int argument) {
-    (void)argument;
-    app->answer = (app->answer + ANSWER_COUNT - 1) % ANSWER_COUNT;
-    return 0;
-}
-
-static unsigned do_suspend(struct app *app, int argument) {
-    (void)app, (void)argument;
-    return ACTION_EFFECT_SUSPEND;
 }
 
 /* ---- tapes ---- */
@@ -363,6 +314,8 @@ static handler *const handlers[ACTION_COUNT] = {
     [ACTION_OPEN] = do_open,
     [ACTION_BACK] = do_back,
     [ACTION_FILTER] = do_filter,
+    [ACTION_FIND_NEXT] = do_find_next,
+    [ACTION_FIND_PREVIOUS] = do_find_previous,
     [ACTION_SORT_NEXT] = do_sort_next,
     [ACTION_SORT_PREVIOUS] = do_sort_previous,
     [ACTION_INVERT] = do_invert,
@@ -370,15 +323,15 @@ static handler *const handlers[ACTION_COUNT] = {
     [ACTION_UNTAG] = do_untag,
     [ACTION_FOLLOW] = do_follow,
     [ACTION_WRITE] = do_write,
-    [ACTION_INPUT] = do_input,
-    [ACTION_QUIT] = do_leave,
-    [ACTION_INTERRUPT] = do_interrupt,
-    [ACTION_INPUT_END] = do_input_end,
-    [ACTION_ACCEPT] = do_accept,
-    [ACTION_CANCEL] = do_cancel,
-    [ACTION_NEXT_CHOICE] = do_next_choice,
-    [ACTION_PREVIOUS_CHOICE] = do_previous_choice,
-    [ACTION_SUSPEND] = do_suspend,
+    [ACTION_INPUT] = app_do_input,
+    [ACTION_QUIT] = app_do_leave,
+    [ACTION_INTERRUPT] = app_do_interrupt,
+    [ACTION_INPUT_END] = app_do_input_end,
+    [ACTION_ACCEPT] = app_do_accept,
+    [ACTION_CANCEL] = app_do_cancel,
+    [ACTION_NEXT_CHOICE] = app_do_next_choice,
+    [ACTION_PREVIOUS_CHOICE] = app_do_previous_choice,
+    [ACTION_SUSPEND] = app_do_suspend,
     [ACTION_HELP] = do_help,
     [ACTION_STEP_BACK] = do_step_back,
     [ACTION_STEP_FORWARD] = do_step_forward,
@@ -396,6 +349,7 @@ unsigned app_accept(struct app *app, enum purpose purpose, const char *text) {
     switch (purpose) {
     case PURPOSE_EDIT: return app_accept_edit(app, text);
     case PURPOSE_SEEK: return accept_seek(app, text);
+    case PURPOSE_FIND: return accept_find(app, text);
     case PURPOSE_SAVE: return app_accept_save(app, text);
     default: return 0;
     }

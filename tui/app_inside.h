@@ -16,7 +16,15 @@
 enum { APP_TAG_SIZE = 48, APP_MESSAGE_SIZE = 400 };
 
 /* What a line that takes text is for. */
-enum purpose { PURPOSE_NONE, PURPOSE_FILTER, PURPOSE_EDIT, PURPOSE_SEEK, PURPOSE_SAVE, PURPOSE_HELP };
+enum purpose {
+    PURPOSE_NONE,
+    PURPOSE_FILTER,
+    PURPOSE_EDIT,
+    PURPOSE_SEEK,
+    PURPOSE_SAVE,
+    PURPOSE_HELP,
+    PURPOSE_FIND
+};
 
 /* What is asked of the engine when a handler returns ACTION_EFFECT_SEND. */
 enum request_kind { REQUEST_NONE, REQUEST_PROPOSE, REQUEST_BASELINE };
@@ -41,13 +49,14 @@ struct app {
     struct layout layout; /* of the last drawing */
     int open_view;        /* VIEW_OVERVIEW: none */
     int view_before_help;
-    struct job_terminal *terminal; /* lent; NULL: the job has none */
+    struct job_terminal *terminal;       /* lent; NULL: the job has none */
     int terminal_width, terminal_height; /* of the screen when the job's terminal was last fitted */
     bool is_front, is_input, is_asking, is_frozen;
     int answer; /* of the question, from 0 */
     struct field field;
     enum purpose purpose;
-    char filter_before[FIELD_SIZE], help_filter[FIELD_SIZE];
+    char filter_before[FIELD_SIZE], help_filter[FIELD_SIZE],
+        word[FIELD_SIZE]; /* word: to be found */
     char message[APP_MESSAGE_SIZE];
     struct request request;
     unsigned request_count;
@@ -71,6 +80,17 @@ void app_ask(struct app *app, enum purpose purpose, const char *caption, const c
 enum answer { ANSWER_LEAVE, ANSWER_INTERRUPT, ANSWER_STAY, ANSWER_COUNT };
 extern const char *const app_question[];
 unsigned app_answer(struct app *app, enum answer answer);
+
+/* app_job.c */
+unsigned app_do_input(struct app *app, int argument);
+unsigned app_do_input_end(struct app *app, int argument);
+unsigned app_do_leave(struct app *app, int argument);
+unsigned app_do_interrupt(struct app *app, int argument);
+unsigned app_do_accept(struct app *app, int argument);
+unsigned app_do_cancel(struct app *app, int argument);
+unsigned app_do_next_choice(struct app *app, int argument);
+unsigned app_do_previous_choice(struct app *app, int argument);
+unsigned app_do_suspend(struct app *app, int argument);
 
 /* app_actions.c */
 unsigned app_act(struct app *app, enum action_id action, int argument);

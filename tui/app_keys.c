@@ -33,8 +33,7 @@ static void field_changed(struct app *app) {
 
 static void cancel(struct app *app) {
     struct table *table = app_focus_table(app);
-    if (app->purpose == PURPOSE_FILTER && table)
-        table_set_filter(table, app->filter_before, NULL);
+    if (app->purpose == PURPOSE_FILTER && table) table_set_filter(table, app->filter_before, NULL);
     if (app->purpose == PURPOSE_HELP) app->help_filter[0] = 0;
     app->purpose = PURPOSE_NONE;
 }
@@ -86,7 +85,8 @@ static void offer_keys(struct completion *completion) {
 static void offer_values(struct completion *completion, const char *key) {
     size_t count = 0;
     int id = setting_find(key);
-    const struct setting_value *values = id < 0 ? NULL : setting_values((enum setting_id)id, &count);
+    const struct setting_value *values =
+        id < 0 ? NULL : setting_values((enum setting_id)id, &count);
     for (size_t i = 0; i < count; i++) offer(completion, values[i].value);
     offer(completion, SETTING_AS_WRITTEN);
 }
@@ -111,8 +111,8 @@ static void complete(struct app *app) {
         field_replace(&app->field, at, text);
     }
     if (completion.count != 1)
-        app_tell(app, STYLE_PLAIN, "%s", completion.count ? buf_text(&completion.all) + 1
-                                                          : "nothing begins so");
+        app_tell(app, STYLE_PLAIN, "%s",
+                 completion.count ? buf_text(&completion.all) + 1 : "nothing begins so");
     buf_done(&completion.all);
 }
 
@@ -196,7 +196,8 @@ int app_run(struct app *app, const char *text, unsigned *ret_effects, struct err
     snprintf(name, sizeof name, "%.*s", blank ? (int)(blank - text) : 60, text);
     int action = action_find(name);
     if (action < 0) return err_set(err, ERR_INVALID, "action '%s' is not known", name);
-    if (blank) argument = blank[1] >= '0' && blank[1] <= '9' ? (int)strtol(blank + 1, NULL, 10) : blank[1];
+    if (blank)
+        argument = blank[1] >= '0' && blank[1] <= '9' ? (int)strtol(blank + 1, NULL, 10) : blank[1];
     app->message[0] = 0;
     unsigned effects = app_act(app, (enum action_id)action, argument);
     if (effects & ACTION_EFFECT_SEND) app_send(app);

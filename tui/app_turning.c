@@ -53,9 +53,10 @@ unsigned app_do_stage_previous(struct app *app, int argument) {
 }
 
 unsigned app_do_edit(struct app *app, int argument) {
-    const char *key = app->open_view == VIEW_OVERVIEW && app->wish.focus == PLACE_SETTINGS
-                          ? subject(app) : NULL;
-    CLEANUP(cleanup_free) char *text = key ? mem_printf("%.*s=", SETTING_KEY_MAX, key) : mem_strdup("options.");
+    const char *key =
+        app->open_view == VIEW_OVERVIEW && app->wish.focus == PLACE_SETTINGS ? subject(app) : NULL;
+    CLEANUP(cleanup_free)
+    char *text = key ? mem_printf("%.*s=", SETTING_KEY_MAX, key) : mem_strdup("options.");
     (void)argument;
     app_ask(app, PURPOSE_EDIT, "KEY=VALUE[,...]:", text);
     return 0;
@@ -159,8 +160,10 @@ static const struct snapshot_pairs *undo_target(const struct app *app, bool *ret
         if (!is_ours || change->status != SWITCH_APPLIED || !strcmp(change->by, "baseline") ||
             !strcmp(change->by, "engine"))
             continue;
-        if (change->tag && strstr(change->tag, "undo-")) depth -= depth > 0;
-        else if (depth < UNDO_MAX) before[depth++] = change->from;
+        if (change->tag && strstr(change->tag, "undo-"))
+            depth -= depth > 0;
+        else if (depth < UNDO_MAX)
+            before[depth++] = change->from;
     }
     *ret_found = depth > 0;
     return depth ? before[depth - 1] : NULL;
@@ -182,8 +185,10 @@ unsigned app_do_undo(struct app *app, int argument) {
     staging_init(&way);
     settings_copy(&way.now, &app->staging.now);
     staging_aim(&way, &target);
-    if (way.change.count) effects = request(app, REQUEST_PROPOSE, "undo", &way.change);
-    else app_tell(app, STYLE_PLAIN, "the settings before the last change are in force");
+    if (way.change.count)
+        effects = request(app, REQUEST_PROPOSE, "undo", &way.change);
+    else
+        app_tell(app, STYLE_PLAIN, "the settings before the last change are in force");
     staging_done(&way);
     settings_done(&target);
     return effects;

@@ -18,7 +18,8 @@
 
 static const char usage[] =
     "usage: inductop attach [JOB] [--ascii] [--no-color] [--theme NAME] [--refresh MS]\n\n"
-    "JOB is the name of a session; without it the newest job that runs. q leaves; the job goes on.\n";
+    "JOB is the name of a session; without it the newest job that runs. q leaves; the job goes "
+    "on.\n";
 
 struct attached {
     struct app *app;
@@ -46,7 +47,8 @@ static void say_goodbye(const struct feed_facts *facts, const char *name) {
     if (facts->state == SOURCE_ENDED)
         fprintf(stderr, "inductop: job '%s' has ended\n", name);
     else
-        fprintf(stderr, "inductop: job '%s' goes on; 'inductop attach %s' comes back\n", name, name);
+        fprintf(stderr, "inductop: job '%s' goes on; 'inductop attach %s' comes back\n", name,
+                name);
 }
 
 static int show(const struct session *session, const struct command_words *words, int theme,
@@ -56,18 +58,27 @@ static int show(const struct session *session, const struct command_words *words
     int number = 0;
     CLEANUP(cleanup_free) char *support = support_folder();
     uv_loop_init(&loop);
-    struct feed *feed = feed_attach(&(struct feed_options){
-        .loop = &loop, .session = session, .is_attached = true,
-        .start_engine = engine_process_start, .changed = on_change, .ctx = &attached});
-    struct app *app = app_new(&(struct app_options){.feed = feed, .support = support,
-                                                    .ink = words->ink});
+    struct feed *feed = feed_attach(&(struct feed_options){.loop = &loop,
+                                                           .session = session,
+                                                           .is_attached = true,
+                                                           .start_engine = engine_process_start,
+                                                           .changed = on_change,
+                                                           .ctx = &attached});
+    struct app *app =
+        app_new(&(struct app_options){.feed = feed, .support = support, .ink = words->ink});
     attached.app = app;
-    struct job_terminal *terminal = job_terminal_open(&(struct job_terminal_options){
-        .loop = &loop, .session = session, .output = on_output, .skipped = on_skipped,
-        .ctx = &attached});
+    struct job_terminal *terminal =
+        job_terminal_open(&(struct job_terminal_options){.loop = &loop,
+                                                         .session = session,
+                                                         .output = on_output,
+                                                         .skipped = on_skipped,
+                                                         .ctx = &attached});
     app_set_terminal(app, terminal);
     struct screen_options options = {
-        .loop = &loop, .app = app, .changed = &attached.changed, .refresh_ms = words->refresh_ms,
+        .loop = &loop,
+        .app = app,
+        .changed = &attached.changed,
+        .refresh_ms = words->refresh_ms,
         .term = {.ascii = words->ascii, .no_color = words->no_color, .theme = theme}};
     int rc = screen_run(&options, &number, err);
     if (rc == 0 && number == 0) {

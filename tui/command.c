@@ -28,10 +28,14 @@ static bool *flag_of(struct command_words *words, const char *name) {
 
 static int put_value(struct command_words *words, const char *name, const char *value,
                      struct err *err) {
-    if (strcmp(name, "script") == 0) words->script = value;
-    else if (strcmp(name, "dump") == 0) words->dump = value;
-    else if (strcmp(name, "size") == 0) words->size = value;
-    else if (strcmp(name, "theme") == 0) words->theme = value;
+    if (strcmp(name, "script") == 0)
+        words->script = value;
+    else if (strcmp(name, "dump") == 0)
+        words->dump = value;
+    else if (strcmp(name, "size") == 0)
+        words->size = value;
+    else if (strcmp(name, "theme") == 0)
+        words->theme = value;
     else if (strcmp(name, "chart") == 0)
         words->ink = strcmp(value, "blocks") == 0 ? CHART_BLOCKS : CHART_BRAILLE;
     else if (!str_to_u64(value, &words->refresh_ms) || words->refresh_ms < REFRESH_LEAST ||

@@ -12,7 +12,7 @@
 enum { COMMAND_FAULT = 125 };
 
 struct command_words {
-    const char *argument; /* the only word that is no option; NULL: none */
+    const char *argument;                     /* the only word that is no option; NULL: none */
     const char *script, *dump, *size, *theme; /* NULL: not given */
     bool ascii, no_color, help;
     enum chart_ink ink;

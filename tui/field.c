@@ -56,7 +56,8 @@ bool field_take(struct field *field, const struct key *key) {
 
 static size_t before(const struct field *field) {
     size_t at = field->at;
-    while (at > 0 && (field->text[--at] & 0xC0) == 0x80) {}
+    while (at > 0 && (field->text[--at] & 0xC0) == 0x80) {
+    }
     return at;
 }
 

@@ -21,7 +21,8 @@ void field_set(struct field *field, const char *text);
 /* Columns before the cursor. */
 int field_columns(const struct field *field);
 
-/* Characters and pastes go in, what the text has no room for is left out. False: not a key for it. */
+/* Characters and pastes go in, what the text has no room for is left out. False: not a key for it.
+ */
 bool field_take(struct field *field, const struct key *key);
 
 /* Moves and erases: ACTION_LEFT to ACTION_END, ACTION_ERASE and the like. False: another action. */

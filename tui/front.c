@@ -99,8 +99,10 @@ static void on_link(uv_poll_t *poll, int status, int events) {
 
 static void on_signal(uv_signal_t *handle, int number) {
     struct front *front = handle->data;
-    if (number == SIGCHLD) keeper_link_reap(front->run->link);
-    else keeper_link_signal(front->run->link, number);
+    if (number == SIGCHLD)
+        keeper_link_reap(front->run->link);
+    else
+        keeper_link_signal(front->run->link, number);
 }
 
 static void let_signals_through(void *ctx) {
@@ -132,14 +134,18 @@ static void on_change(void *ctx) {
 
 static void open_app(struct front *front, const char *support) {
     const struct session *session = front->run->session;
-    front->feed = feed_attach(&(struct feed_options){.loop = &front->loop, .session = session,
+    front->feed = feed_attach(&(struct feed_options){.loop = &front->loop,
+                                                     .session = session,
                                                      .start_engine = engine_process_start,
-                                                     .changed = on_change, .ctx = front});
-    front->app = app_new(&(struct app_options){.feed = front->feed, .support = support,
-                                               .is_front = true});
-    front->terminal = job_terminal_open(&(struct job_terminal_options){
-        .loop = &front->loop, .session = session, .output = on_output, .skipped = on_skipped,
-        .ctx = front});
+                                                     .changed = on_change,
+                                                     .ctx = front});
+    front->app =
+        app_new(&(struct app_options){.feed = front->feed, .support = support, .is_front = true});
+    front->terminal = job_terminal_open(&(struct job_terminal_options){.loop = &front->loop,
+                                                                       .session = session,
+                                                                       .output = on_output,
+                                                                       .skipped = on_skipped,
+                                                                       .ctx = front});
     if (front->terminal) job_terminal_take_charge(front->terminal);
     app_set_terminal(front->app, front->terminal);
 }
@@ -157,12 +163,15 @@ static int show(struct front *front) {
     const struct options *options = front->run->options;
     struct err err = {.hint = ""};
     int number = 0;
-    struct screen_options screen = {
-        .loop = &front->loop, .app = front->app, .changed = &front->changed,
-        .refresh_ms = option_number(options, OPTION_REFRESH), .is_front = true,
-        .ready = let_signals_through,
-        .term = {.ascii = is_option_given(options, OPTION_ASCII),
-                 .no_color = is_option_given(options, OPTION_NO_COLOR), .theme = -1}};
+    struct screen_options screen = {.loop = &front->loop,
+                                    .app = front->app,
+                                    .changed = &front->changed,
+                                    .refresh_ms = option_number(options, OPTION_REFRESH),
+                                    .is_front = true,
+                                    .ready = let_signals_through,
+                                    .term = {.ascii = is_option_given(options, OPTION_ASCII),
+                                             .no_color = is_option_given(options, OPTION_NO_COLOR),
+                                             .theme = -1}};
     if (screen_run(&screen, &number, &err)) go_on_plain(front, &err);
     return number;
 }
@@ -190,8 +199,10 @@ int front_screen(const struct run_front *run) {
     front.last = text_new(COLUMNS, ROWS);
     open_app(&front, support);
     int hangup = 0;
-    if (run->link->over) keeper_link_unblock_signals();
-    else hangup = show(&front);
+    if (run->link->over)
+        keeper_link_unblock_signals();
+    else
+        hangup = show(&front);
     take_rest(&front);
     say_goodbye(&front, hangup);
     app_free(front.app);

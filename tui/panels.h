@@ -29,7 +29,8 @@ struct panel_class {
     void *(*open)(void);
     void (*close)(void *state);
 
-    /* A new snapshot: rows may be kept until the next one, as long as the snapshot is. May be NULL. */
+    /* A new snapshot: rows may be kept until the next one, as long as the snapshot is. May be NULL.
+     */
     void (*update)(void *state, const struct view *view);
 
     void (*draw)(void *state, const struct view *view, struct area area, bool has_focus);
@@ -46,6 +47,10 @@ struct panel_class {
 
     /* What the job writes goes here. NULL: not to this panel. */
     void (*write)(void *state, const char *bytes, size_t size);
+
+    /* Goes to the next line above (-1) or below (1) that holds the word; false: there is none.
+     * NULL: this panel cannot be searched. */
+    bool (*find)(void *state, const char *word, int direction);
 
     /* The job's terminal has another size. NULL: it does not matter. */
     void (*fit)(void *state, int columns, int rows);

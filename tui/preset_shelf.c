@@ -25,7 +25,8 @@ struct preset_shelf *shelf_new(const char *support) {
         item->name = mem_strdup(from->name);
         item->path = mem_strdup(from->path);
         item->origin = from->origin;
-        if (preset_load_file(from->path, &item->preset, &err)) item->fault = mem_strdup(err.message);
+        if (preset_load_file(from->path, &item->preset, &err))
+            item->fault = mem_strdup(err.message);
     }
     preset_list_done(&found);
     return shelf;
@@ -53,15 +54,18 @@ const struct shelf_item *shelf_find(const struct preset_shelf *shelf, const char
 /* ---- saving ---- */
 
 static void put(struct preset *preset, enum preset_measure measure, const char *text) {
-    if (text && *text) preset_measure(preset, measure, text, NULL); /* what does not fit is left out */
+    if (text && *text)
+        preset_measure(preset, measure, text, NULL); /* what does not fit is left out */
 }
 
 static void put_number(struct preset *preset, enum preset_measure measure, const char *format,
                        double value) {
     char text[48];
     if (isnan(value)) return;
-    if (strcmp(format, "u") == 0) snprintf(text, sizeof text, "%.0f", value);
-    else snprintf(text, sizeof text, "%.4g", value);
+    if (strcmp(format, "u") == 0)
+        snprintf(text, sizeof text, "%.0f", value);
+    else
+        snprintf(text, sizeof text, "%.4g", value);
     put(preset, measure, text);
 }
 
@@ -95,7 +99,8 @@ static void put_measured(struct preset *preset, const struct view *view) {
 }
 
 static int check_name(const char *name, struct err *err) {
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     size_t size = strlen(name);
     if (size == 0 || size > 64 || name[0] == '.' || strspn(name, allowed) != size)
         return err_set(err, ERR_INVALID,
@@ -109,7 +114,8 @@ int shelf_save(const struct view *view, const char *name, char **ret_path, struc
     CLEANUP(cleanup_free) char *folder = preset_folder(PRESET_USER, NULL);
     int rc = check_name(name, err);
     if (rc) return rc;
-    if (!view->group) return err_set(err, ERR_REFUSED, "preset cannot be saved: no rank is there yet");
+    if (!view->group)
+        return err_set(err, ERR_REFUSED, "preset cannot be saved: no rank is there yet");
     if (!folder) return err_set(err, ERR_MISSING, "preset cannot be saved: HOME is not set");
     CLEANUP(cleanup_free) char *path = mem_printf("%s/%s.yaml", folder, name);
     preset_init(&preset);

@@ -20,7 +20,8 @@ struct preset_shelf {
     size_t count;
 };
 
-/* `support`: the folder of the shipped ones, or NULL. Never fails: faults stand with their files. */
+/* `support`: the folder of the shipped ones, or NULL. Never fails: faults stand with their files.
+ */
 struct preset_shelf *shelf_new(const char *support);
 struct preset_shelf *shelf_free(struct preset_shelf *shelf);
 

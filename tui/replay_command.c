@@ -40,9 +40,9 @@ struct replay_run {
 };
 
 static int read_words(struct replay_run *run, int argc, char **argv, struct err *err) {
-    int used = 0, rc = command_parse(argc, argv,
-                                     "script dump size theme chart ascii no-color refresh help",
-                                     &run->words, err);
+    int used = 0,
+        rc = command_parse(argc, argv, "script dump size theme chart ascii no-color refresh help",
+                           &run->words, err);
     if (rc || run->words.help) return rc;
     run->width = 80, run->height = 24, run->theme = -1;
     if (!run->words.argument) return err_set(err, ERR_USAGE, "no tape: inductop replay TAPE");
@@ -115,8 +115,8 @@ static int run_replay(struct replay_run *run, struct err *err) {
     int rc = feed_tape(&options, run->words.argument, &run->feed, err);
     if (rc) return rc;
     uv_loop_init(&loop);
-    run->app = app_new(&(struct app_options){
-        .feed = run->feed, .support = support, .ink = run->words.ink});
+    run->app = app_new(
+        &(struct app_options){.feed = run->feed, .support = support, .ink = run->words.ink});
     feed_seek(run->feed, feed_facts(run->feed).length);
     rc = run->words.dump ? run_script(run, err) : run_screen(run, &loop, err);
     app_free(run->app);

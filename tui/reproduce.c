@@ -23,7 +23,7 @@ void reproduce_options(struct buf *out, const struct settings *settings) {
 
 /* Text to Python: the values that are Python's own, numbers, else a string. */
 static void add_python(struct buf *out, const char *value) {
-    static const char *const words[][2] = {{"on", "True"},     {"true", "True"},  {"off", "False"},
+    static const char *const words[][2] = {{"on", "True"},     {"true", "True"}, {"off", "False"},
                                            {"false", "False"}, {"none", "None"}, {"auto", "None"}};
     char *end;
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
@@ -50,11 +50,13 @@ static void add_options(struct buf *out, const struct settings *settings) {
              is_padding = is_value(pair->key, "shape_padding");
         if (!is_graphs && !is_padding && !has_prefix(pair->key, "options.")) continue;
         buf_puts(out, count++ ? ", " : ", options={");
-        buf_printf(out, "\"%s\": ", is_graphs    ? "triton.cudagraphs"
-                                    : is_padding ? "shape_padding"
-                                                 : pair->key + strlen("options."));
+        buf_printf(out, "\"%s\": ",
+                   is_graphs    ? "triton.cudagraphs"
+                   : is_padding ? "shape_padding"
+                                : pair->key + strlen("options."));
         add_python(out, is_padding && is_value(pair->value, "force") ? "on" : pair->value);
-        if (is_padding && is_value(pair->value, "force")) buf_puts(out, ", \"force_shape_pad\": True");
+        if (is_padding && is_value(pair->value, "force"))
+            buf_puts(out, ", \"force_shape_pad\": True");
     }
     if (count) buf_puts(out, "}");
 }
@@ -70,7 +72,8 @@ void reproduce_code(struct buf *out, const struct settings *settings) {
         return;
     }
     bool is_regional = is_value(scope, "regional");
-    buf_puts(out, is_regional ? "for block in model.blocks: block.compile(" : "model = torch.compile(model");
+    buf_puts(out, is_regional ? "for block in model.blocks: block.compile("
+                              : "model = torch.compile(model");
     size_t before = out->size;
     add_argument(out, "backend", settings_get(settings, "backend"));
     add_argument(out, "mode", settings_get(settings, "mode"));
@@ -117,8 +120,10 @@ void reproduce_environment(struct buf *out, const struct settings *settings) {
     size_t said = 0;
     for (size_t i = 0; i < settings->count; i++) {
         const char *text = variable_for(&settings->pairs[i]);
-        if (text) buf_printf(out, "%s%s", said++ ? " " : "", text);
-        else buf_printf(&unsaid, "%s%s", unsaid.size ? ", " : "", settings->pairs[i].key);
+        if (text)
+            buf_printf(out, "%s%s", said++ ? " " : "", text);
+        else
+            buf_printf(&unsaid, "%s%s", unsaid.size ? ", " : "", settings->pairs[i].key);
     }
     if (unsaid.size)
         buf_printf(out, "%scannot say: %s", said ? "; " : "", buf_text(&unsaid));

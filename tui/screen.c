@@ -55,8 +55,10 @@ static void draw(struct screen *screen) {
     if (screen->is_suspended || screen->is_over) return;
     app_draw(screen->options->app, screen->canvas);
     screen->drawn_ns = clock_now_ns();
-    if (term_draw(screen->term, screen->canvas, &err) < 0) finish(screen);
-    else watch(screen);
+    if (term_draw(screen->term, screen->canvas, &err) < 0)
+        finish(screen);
+    else
+        watch(screen);
 }
 
 static void resize(struct screen *screen) {
@@ -95,8 +97,10 @@ static void on_key(void *context, const struct key *key) {
     struct screen *screen = context;
     struct term *term = screen->term;
     if (key->kind == KEY_KIND_MODE || key->kind == KEY_KIND_POSITION) {
-        if (key->kind == KEY_KIND_MODE) term_mode_answer(term, key->code, key->value);
-        else term_position_answer(term, key->x);
+        if (key->kind == KEY_KIND_MODE)
+            term_mode_answer(term, key->code, key->value);
+        else
+            term_position_answer(term, key->x);
         canvas_set_ascii(screen->canvas, is_term_ascii(term));
         return;
     }
@@ -105,8 +109,10 @@ static void on_key(void *context, const struct key *key) {
     if (effects & APP_EFFECT_THEME)
         term_set_theme(term, (enum theme)((term_theme(term) + 1) % THEME_COUNT));
     if (effects & APP_EFFECT_REPAINT) term_repaint(term);
-    if (effects & ACTION_EFFECT_LEAVE) finish(screen);
-    else if (effects & ACTION_EFFECT_SUSPEND) suspend(screen);
+    if (effects & ACTION_EFFECT_LEAVE)
+        finish(screen);
+    else if (effects & ACTION_EFFECT_SUSPEND)
+        suspend(screen);
 }
 
 static void on_escape(uv_timer_t *timer);
@@ -114,8 +120,10 @@ static void on_escape(uv_timer_t *timer);
 static void wait_for_rest(struct screen *screen) {
     uint64_t deadline = keys_deadline_ns(screen->keys), now = clock_now_ns();
     uint64_t wait = deadline > now ? (deadline - now) / 1000000 + 1 : 0;
-    if (deadline == 0) uv_timer_stop(&screen->escape);
-    else uv_timer_start(&screen->escape, on_escape, wait, 0);
+    if (deadline == 0)
+        uv_timer_stop(&screen->escape);
+    else
+        uv_timer_start(&screen->escape, on_escape, wait, 0);
 }
 
 static void on_escape(uv_timer_t *timer) {
@@ -171,9 +179,7 @@ static void on_signal(uv_signal_t *handle, int number) {
     case SIGWINCH: resize(screen); break;
     case SIGTSTP: suspend(screen); break;
     case SIGCONT: resume(screen); break;
-    default:
-        screen->ended_by = number == SIGINT ? 0 : number;
-        finish(screen);
+    default: screen->ended_by = number == SIGINT ? 0 : number; finish(screen);
     }
 }
 

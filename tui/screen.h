@@ -20,7 +20,8 @@ struct screen_options {
     struct term_options term;
 
     /* The front of a job passes signals on by itself: of those, the screen takes only SIGWINCH,
-     * SIGTSTP, SIGCONT and SIGHUP. `ready` is called once its handlers stand. NULL: nobody cares. */
+     * SIGTSTP, SIGCONT and SIGHUP. `ready` is called once its handlers stand. NULL: nobody cares.
+     */
     bool is_front;
     void (*ready)(void *ctx);
     void *ctx;

@@ -13,7 +13,8 @@
 enum { WORD_SIZE = 512 };
 
 void script_settle(struct script_screen *screen) {
-    while (app_turn(screen->app, 1)) {}
+    while (app_turn(screen->app, 1)) {
+    }
     app_draw(screen->app, screen->canvas);
 }
 
@@ -40,7 +41,8 @@ static int go(struct script_screen *screen, const char *word, struct err *err) {
         feed_seek_step(screen->feed, step);
     else {
         double t = strtod(word + 5, &end);
-        if (*end || !word[5]) return err_set(err, ERR_INVALID, "word '%s' is no place on a tape", word);
+        if (*end || !word[5])
+            return err_set(err, ERR_INVALID, "word '%s' is no place on a tape", word);
         feed_seek(screen->feed, t);
     }
     script_settle(screen);

@@ -82,7 +82,8 @@ int staging_turn(struct staging *staging, enum setting_id id, int direction, con
     const struct setting *setting = setting_get(id);
     const char *objection = setting_objection(id, device);
     if (objection) return err_set(err, ERR_REFUSED, "%s: n/a: %s", setting->key, objection);
-    if (count == 0) return err_set(err, ERR_REFUSED, "%s takes any value: e edits it", setting->key);
+    if (count == 0)
+        return err_set(err, ERR_REFUSED, "%s takes any value: e edits it", setting->key);
     const char *value = staging_next(staging, setting->key);
     if (!value) value = staging_now(staging, setting->key);
     size_t at = place_of(values, count, value);

@@ -25,7 +25,8 @@ void staging_done(struct staging *staging);
 /* What is in force; `pairs` may be NULL. What is staged and now in force is staged no more. */
 void staging_set_now(struct staging *staging, const struct snapshot_pairs *pairs);
 
-/* The value in force, or staged; NULL: as written, or nothing staged. Lent until the next change. */
+/* The value in force, or staged; NULL: as written, or nothing staged. Lent until the next change.
+ */
 const char *staging_now(const struct staging *staging, const char *key);
 const char *staging_next(const struct staging *staging, const char *key);
 

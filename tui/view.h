@@ -19,12 +19,12 @@ struct field;
 struct preset_shelf;
 
 enum view_state { /* of the picture's source */
-    VIEW_CONNECTING,
-    VIEW_CATCHING_UP,
-    VIEW_LIVE,
-    VIEW_PAUSED,
-    VIEW_LOST,
-    VIEW_ENDED
+                  VIEW_CONNECTING,
+                  VIEW_CATCHING_UP,
+                  VIEW_LIVE,
+                  VIEW_PAUSED,
+                  VIEW_LOST,
+                  VIEW_ENDED
 };
 
 struct view {
@@ -47,21 +47,22 @@ struct view {
     /* What is going on with a person's own request; "": nothing. */
     const char *message;
     unsigned message_style;
-    const struct field *field;  /* NULL: no line takes text */
+    const struct field *field; /* NULL: no line takes text */
     const char *field_caption;
 
-    bool has_terminal;       /* the job has a terminal that is seen from here */
-    bool is_input;           /* keys go to the job */
-    uint64_t unsaved;        /* bytes of its output that cannot be saved just now */
-    const char *const *question; /* asks what to do, then the answers, NULL behind the last; NULL: none */
-    int answer;              /* the one that Enter takes, from 0 */
+    bool has_terminal; /* the job has a terminal that is seen from here */
+    bool is_input;     /* keys go to the job */
+    uint64_t unsaved;  /* bytes of its output that cannot be saved just now */
+    const char *const
+        *question; /* asks what to do, then the answers, NULL behind the last; NULL: none */
+    int answer;    /* the one that Enter takes, from 0 */
 
-    bool is_open;  /* the view stands alone on the screen */
+    bool is_open; /* the view stands alone on the screen */
     bool is_zoomed;
-    const char *title; /* of the view that is open; NULL: the overview */
-    unsigned help_scopes; /* of keys where help was asked for */
+    const char *title;       /* of the view that is open; NULL: the overview */
+    unsigned help_scopes;    /* of keys where help was asked for */
     const char *help_filter; /* never NULL */
-    unsigned scopes;   /* of keys that hold now: 1 << enum key_scope */
+    unsigned scopes;         /* of keys that hold now: 1 << enum key_scope */
     enum ranks_as ranks_as;
     enum chart_ink ink;
     const struct preset_shelf *presets; /* NULL: not looked up yet */

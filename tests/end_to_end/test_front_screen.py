@@ -221,6 +221,29 @@ def test_front_that_goes_leaves_the_job_alone(folder: Path, number: signal.Signa
     end_job(folder)
 
 
+def engine_of(folder: Path) -> int | None:
+    """The engine that serves `job` in this folder; None: there is none."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            words = path.read_bytes().split(b"\0")
+            environ = (path.parent / "environ").read_bytes()
+            if words[1:3] == [b"engine-process", b"job"] and str(folder).encode() in environ:
+                return int(path.parent.name)
+    return None
+
+
+def test_engine_that_is_killed_is_replaced_and_the_job_does_not_notice(folder: Path) -> None:
+    with terminal(folder, *job(WAITS)) as screen:
+        screen.until("ready")
+        screen.until(lambda shown: "live" in shown.splitlines()[0])
+        before = engine_of(folder)
+        assert before
+        os.kill(before, signal.SIGKILL)
+        screen.until(lambda shown: engine_of(folder) not in (None, before) and "live" in shown.splitlines()[0])
+        screen.type("i\r")
+        assert screen.exit_code() == 5
+
+
 def test_ctrl_z_suspends_the_screen_only(folder: Path) -> None:
     with terminal(folder, *job("echo ready; n=0; while read line; do n=$((n+1)); echo line $n; done")) as screen:
         screen.until("ready")

@@ -72,9 +72,9 @@ static void fill(struct chart_data *data, const struct view *view, int width) {
     for (size_t i = 0; i < data->count; i++) {
         const struct curve_point *point = &data->points[i];
         data->values[i] = point->count ? point->ms : NAN;
-        data->styles[i] = point->clean == 0                          ? STYLE_CHART_UNCLEAN
+        data->styles[i] = point->clean == 0                       ? STYLE_CHART_UNCLEAN
                           : point->variant != view->rank->variant ? STYLE_CHART_OTHER
-                                                                     : STYLE_CHART;
+                                                                  : STYLE_CHART;
     }
     add_marks(data, view);
 }
@@ -86,9 +86,8 @@ static struct area draw_title(const struct view *view, struct area area, bool ha
     if (view->rank) snprintf(rank, sizeof rank, "of rank %d", view->rank->rank);
     snprintf(legend, sizeof legend, "%s switch %s compile", chart_mark_sign(CHART_MARK_SWITCH),
              chart_mark_sign(CHART_MARK_COMPILE));
-    const struct piece pieces[] = {{"Step time, ms", style, 0, false},
-                                   {rank, style, 2, false},
-                                   {legend, style, 1, true}};
+    const struct piece pieces[] = {
+        {"Step time, ms", style, 0, false}, {rank, style, 2, false}, {legend, style, 1, true}};
     pieces_draw(pieces, ARRAY_SIZE(pieces), " ", style, area_shrink(area, 1, 0, 1, 0));
     return body;
 }

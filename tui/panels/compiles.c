@@ -23,8 +23,7 @@ static const struct snapshot_compile *compile_of(const void *rows, size_t i) {
 
 static void show_step(const void *rows, size_t i, struct table_cell *cell) {
     const struct snapshot_compile *compile = compile_of(rows, i);
-    show_put(cell, STYLE_DIM,
-             format_count(compile->has_step ? (double)compile->step : NAN).text);
+    show_put(cell, STYLE_DIM, format_count(compile->has_step ? (double)compile->step : NAN).text);
 }
 
 static double step_number(const void *rows, size_t i) {
@@ -92,8 +91,8 @@ static const struct table_column columns[] = {
     {"backend", "backend", "the compiler of that code", 7, 0, ALIGN_RIGHT, true, 7, 1e9,
      show_backend, backend_number},
     {"rest", "rest", "not attributed", 7, 0, ALIGN_RIGHT, true, 8, 1e9, show_rest, rest_number},
-    {"frame", "frame and cause", "what was compiled, and why again", 24, 1, ALIGN_LEFT, false, 0,
-     0, show_frame, NULL},
+    {"frame", "frame and cause", "what was compiled, and why again", 24, 1, ALIGN_LEFT, false, 0, 0,
+     show_frame, NULL},
 };
 
 static uint64_t id_of(const void *rows, size_t i) {
@@ -138,7 +137,8 @@ static const struct snapshot_cause *cause_of(const struct snapshot *snapshot,
     return NULL;
 }
 
-static int draw_pairs(struct area area, int y, const char *name, const struct snapshot_pairs *pairs) {
+static int draw_pairs(struct area area, int y, const char *name,
+                      const struct snapshot_pairs *pairs) {
     if (!pairs || pairs->count == 0) return y;
     int x = 12;
     area_text(area, 1, y, STYLE_DIM, name);

@@ -33,8 +33,8 @@ static const struct entry *entry_of(const void *rows, size_t i) {
 /* ---- the first column tells findings as a whole */
 
 static void show_finding(const struct snapshot_finding *finding, struct table_cell *cell) {
-    show_printf(cell, STYLE_WARN, "! %.120s%s%.100s", finding->text,
-                finding->action ? ": " : "", finding->action ? finding->action : "");
+    show_printf(cell, STYLE_WARN, "! %.120s%s%.100s", finding->text, finding->action ? ": " : "",
+                finding->action ? finding->action : "");
 }
 
 static void show_cause(const struct snapshot_cause *cause, struct table_cell *cell) {
@@ -113,10 +113,9 @@ static const struct table_column columns[] = {
      show_step, step_number},
     {"ranks", "ranks", "ranks that told it", 6, 0, ALIGN_LEFT, false, 3, 0, show_ranks, NULL},
     {"what", "what", "kind of event", 11, 0, ALIGN_LEFT, false, 2, 0, show_what, NULL},
-    {"text", "text", "what happened, with file and line", 20, 1, ALIGN_LEFT, false, 0, 0,
-     show_text, NULL},
-    {"cost", "cost", "time that it took", 7, 0, ALIGN_RIGHT, true, 1, 1e6, show_cost,
-     cost_number},
+    {"text", "text", "what happened, with file and line", 20, 1, ALIGN_LEFT, false, 0, 0, show_text,
+     NULL},
+    {"cost", "cost", "time that it took", 7, 0, ALIGN_RIGHT, true, 1, 1e6, show_cost, cost_number},
 };
 
 static uint64_t id_of(const void *rows, size_t i) {
@@ -144,8 +143,7 @@ static void add(struct findings_panel *panel, enum entry_kind kind, const void *
         panel->room = panel->room ? 2 * panel->room : 64;
         panel->entries = mem_resize(panel->entries, panel->room, sizeof *panel->entries);
     }
-    panel->entries[panel->count++] =
-        (struct entry){kind, thing, (uint64_t)kind << 56 | number, 1};
+    panel->entries[panel->count++] = (struct entry){kind, thing, (uint64_t)kind << 56 | number, 1};
 }
 
 static bool says_same(const struct snapshot_event *a, const struct snapshot_event *b) {
@@ -158,8 +156,10 @@ static bool says_same(const struct snapshot_event *a, const struct snapshot_even
 static void add_event(struct findings_panel *panel, const struct snapshot_event *event) {
     struct entry *above = panel->count ? &panel->entries[panel->count - 1] : NULL;
     if (event->kind == EVENT_PROBLEM || event->kind == EVENT_FINDING) return;
-    if (above && above->kind == ENTRY_EVENT && says_same(above->thing, event)) above->same++;
-    else add(panel, ENTRY_EVENT, event, event->seq);
+    if (above && above->kind == ENTRY_EVENT && says_same(above->thing, event))
+        above->same++;
+    else
+        add(panel, ENTRY_EVENT, event, event->seq);
 }
 
 static void update(void *state, const struct view *view) {
@@ -172,8 +172,7 @@ static void update(void *state, const struct view *view) {
         if (snapshot->causes[i]->remedy) add(panel, ENTRY_CAUSE, snapshot->causes[i], i);
     for (size_t i = snapshot->problem_count; i-- > 0;)
         add(panel, ENTRY_PROBLEM, snapshot->problems[i], i);
-    for (size_t i = snapshot->event_count; i-- > 0;)
-        add_event(panel, snapshot->events[i]);
+    for (size_t i = snapshot->event_count; i-- > 0;) add_event(panel, snapshot->events[i]);
     table_update(panel->table, &(struct table_source){panel->entries, panel->count, id_of});
 }
 

@@ -52,7 +52,8 @@ static unsigned put_ranks(char *ret, const struct view *view) {
         return STYLE_HEADER;
     }
     uint64_t all = group->has_world ? group->world : group->rank_count;
-    size_t there = group->running && group->running < group->hooked ? group->running : group->hooked;
+    size_t there =
+        group->running && group->running < group->hooked ? group->running : group->hooked;
     snprintf(ret, PIECE_SIZE, "ranks %zu/%llu", there, (unsigned long long)all);
     return there < all ? STYLE_HEADER_LOST : STYLE_HEADER;
 }

@@ -47,7 +47,8 @@ static void draw_line(struct area area, int y, const char *line, size_t size) {
     area_bytes(left, 0, 0, STYLE_KEY, line, keys);
     char help[160];
     snprintf(help, sizeof help, "%.*s", (int)(size - keys - 1), tab + 1);
-    struct area right = area_part(area, (struct rect){KEYS_WIDTH, y, area.at.width - KEYS_WIDTH, 1});
+    struct area right =
+        area_part(area, (struct rect){KEYS_WIDTH, y, area.at.width - KEYS_WIDTH, 1});
     area_fit(right, ALIGN_LEFT, STYLE_PLAIN, help);
 }
 

@@ -39,7 +39,10 @@ static void show_by(const void *rows, size_t i, struct table_cell *cell) {
 static void show_status(const void *rows, size_t i, struct table_cell *cell) {
     enum switch_status status = change_of(rows, i)->status;
     bool is_bad = status >= SWITCH_NOT_REACHED;
-    show_put(cell, status == SWITCH_APPLIED ? STYLE_GOOD : is_bad ? STYLE_BAD : STYLE_NOTE,
+    show_put(cell,
+             status == SWITCH_APPLIED ? STYLE_GOOD
+             : is_bad                 ? STYLE_BAD
+                                      : STYLE_NOTE,
              switch_status_name(status));
 }
 
@@ -55,8 +58,10 @@ static double lost_number(const void *rows, size_t i) {
 
 static void show_lost(const void *rows, size_t i, struct table_cell *cell) {
     double lost = lost_number(rows, i);
-    if (lost <= 0) show_put(cell, STYLE_DIM, "none");
-    else show_put(cell, STYLE_PLAIN, format_duration(lost).text);
+    if (lost <= 0)
+        show_put(cell, STYLE_DIM, "none");
+    else
+        show_put(cell, STYLE_PLAIN, format_duration(lost).text);
 }
 
 static const struct table_column columns[] = {

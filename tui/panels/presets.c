@@ -47,8 +47,10 @@ static void show_speedup(const void *rows, size_t i, struct table_cell *cell) {
 static void show_settings(const void *rows, size_t i, struct table_cell *cell) {
     const struct shelf_item *item = item_of(rows, i);
     CLEANUP(cleanup_free) char *text = settings_text(&item->preset.settings);
-    if (item->fault) show_printf(cell, STYLE_BAD, "fault: %.200s", item->fault);
-    else show_put(cell, STYLE_PLAIN, text);
+    if (item->fault)
+        show_printf(cell, STYLE_BAD, "fault: %.200s", item->fault);
+    else
+        show_put(cell, STYLE_PLAIN, text);
 }
 
 static const struct table_column columns[] = {

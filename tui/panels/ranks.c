@@ -26,9 +26,8 @@ static const struct snapshot_rank *rank_of(const void *rows, size_t i) {
 
 /* Slower than its group by more than what is called a tie. */
 static unsigned pace_style(const struct snapshot *snapshot, const struct snapshot_rank *rank) {
-    double median = rank->group < snapshot->group_count
-                        ? snapshot->groups[rank->group]->median_ms
-                        : NAN;
+    double median =
+        rank->group < snapshot->group_count ? snapshot->groups[rank->group]->median_ms : NAN;
     if (isnan(rank->median_ms) || isnan(median) || median <= 0) return STYLE_PLAIN;
     double ratio = rank->median_ms / median;
     return ratio > 1.5 ? STYLE_BAD : ratio > 1.15 ? STYLE_WARN : STYLE_PLAIN;
@@ -74,7 +73,8 @@ static unsigned speedup_style(const struct snapshot_speedup *speedup) {
                                                      : STYLE_PLAIN;
 }
 
-static void put_speedup(char *ret, size_t size, const struct snapshot_speedup *speedup, bool ascii) {
+static void put_speedup(char *ret, size_t size, const struct snapshot_speedup *speedup,
+                        bool ascii) {
     if (speedup->has_ratio)
         snprintf(ret, size, "%s",
                  format_speedup(speedup->ratio, speedup->low, speedup->high, ascii).text);
@@ -96,16 +96,16 @@ static void put_speedup(char *ret, size_t size, const struct snapshot_speedup *s
 
 NUMBER(rank_number, rank->rank)
 NUMBER(step_number, rank->has_step ? (double)rank->step : NAN)
-NUMBER(ms_number, rank->median_ms * ns_of_ms)
+NUMBER(ms_number, rank->median_ms *ns_of_ms)
 NUMBER(ratio_number, ratio_of(rank))
-NUMBER(compile_number, rank->compile_s * ns_of_s)
+NUMBER(compile_number, rank->compile_s *ns_of_s)
 NUMBER(recompiles_number, (double)rank->recompiles)
 NUMBER(breaks_number, (double)rank->breaks)
 NUMBER(memory_number, memory_of(rank))
 NUMBER(peak_number, peak_of(rank))
 
 SHOW(show_step, format_count(rank->has_step ? (double)rank->step : NAN))
-SHOW(show_compile, format_duration(rank->compile_s * ns_of_s))
+SHOW(show_compile, format_duration(rank->compile_s *ns_of_s))
 SHOW(show_recompiles, format_count((double)rank->recompiles))
 SHOW(show_breaks, format_count((double)rank->breaks))
 SHOW(show_memory, format_bytes(memory_of(rank)))
@@ -114,8 +114,10 @@ SHOW(show_peak, format_bytes(peak_of(rank)))
 static void show_rank(const void *rows, size_t i, struct table_cell *cell) {
     const struct snapshot_rank *rank = rank_of(rows, i);
     bool has_restart = rank->who && rank->who->has_restart && rank->who->restart > 0;
-    if (has_restart) show_printf(cell, STYLE_PLAIN, "%d r%lld", rank->rank, (long long)rank->who->restart);
-    else show_printf(cell, STYLE_PLAIN, "%d", rank->rank);
+    if (has_restart)
+        show_printf(cell, STYLE_PLAIN, "%d r%lld", rank->rank, (long long)rank->who->restart);
+    else
+        show_printf(cell, STYLE_PLAIN, "%d", rank->rank);
 }
 
 static void show_ms(const void *rows, size_t i, struct table_cell *cell) {
@@ -134,8 +136,8 @@ static void show_speedup(const void *rows, size_t i, struct table_cell *cell) {
 static void put_state(struct table_cell *cell, const struct snapshot *snapshot,
                       const struct snapshot_rank *rank) {
     enum snapshot_activity activity = snapshot_activity(snapshot, rank);
-    double idle = activity == ACTIVITY_STARTING ? snapshot->now - rank->t
-                                                : snapshot_idle_s(snapshot, rank);
+    double idle =
+        activity == ACTIVITY_STARTING ? snapshot->now - rank->t : snapshot_idle_s(snapshot, rank);
     const char *reason = rank->who ? rank->who->reason : NULL;
     show_put(cell, state_style(activity), snapshot_activity_name(activity));
     size_t size = strlen(cell->text);
@@ -202,8 +204,7 @@ static void update(void *state, const struct view *view) {
 
 static void draw_phases(const struct snapshot_rank *rank, struct area card) {
     double rest = rank->ms;
-    const double known[] = {rank->data_ms, rank->forward_ms, rank->backward_ms,
-                            rank->optimizer_ms};
+    const double known[] = {rank->data_ms, rank->forward_ms, rank->backward_ms, rank->optimizer_ms};
     char text[200];
     for (size_t i = 0; i < ARRAY_SIZE(known); i++)
         if (!isnan(known[i])) rest -= known[i];

@@ -38,8 +38,10 @@ static void add_waiting(struct buf *out, const struct snapshot_switch *change) {
     size_t count = change->ranks < change->rank_room ? change->ranks : change->rank_room;
     for (size_t i = 0; i < count && named <= RANKS_NAMED; i++) {
         if (change->by_rank[i] > SWITCH_PROPOSED) continue;
-        if (named == RANKS_NAMED) buf_puts(out, ", ...");
-        else buf_printf(out, "%s%zu", named ? ", " : "; waits for rank ", i);
+        if (named == RANKS_NAMED)
+            buf_puts(out, ", ...");
+        else
+            buf_printf(out, "%s%zu", named ? ", " : "; waits for rank ", i);
         named++;
     }
 }
@@ -47,7 +49,8 @@ static void add_waiting(struct buf *out, const struct snapshot_switch *change) {
 static void put_progress(struct buf *out, const struct snapshot_switch *change) {
     size_t ready = change->by_status[SWITCH_READY] + change->by_status[SWITCH_COMMITTED] +
                    change->by_status[SWITCH_APPLIED];
-    if (change->by_status[SWITCH_COMMITTED] || change->by_status[SWITCH_APPLIED] || change->has_at) {
+    if (change->by_status[SWITCH_COMMITTED] || change->by_status[SWITCH_APPLIED] ||
+        change->has_at) {
         buf_printf(out, "agreed");
         if (change->has_at) buf_printf(out, " for step %llu", (unsigned long long)change->at);
         buf_printf(out, ", applied on %zu of %zu", change->by_status[SWITCH_APPLIED],
@@ -64,9 +67,11 @@ static void draw_pending(const struct snapshot_switch *change, struct area area)
     bool is_baseline = strcmp(change->by, "baseline") == 0;
     snprintf(what, sizeof what, " %.200s",
              is_baseline ? "measuring the speedup over eager" : change->change);
-    if (!is_baseline) put_progress(&progress, change);
+    if (!is_baseline)
+        put_progress(&progress, change);
     else if (change->has_at)
-        buf_printf(&progress, "in turns with eager, since step %llu", (unsigned long long)change->at);
+        buf_printf(&progress, "in turns with eager, since step %llu",
+                   (unsigned long long)change->at);
     const struct piece pieces[] = {{what, STYLE_NOTE, 0, false},
                                    {buf_text(&progress), STYLE_PLAIN, 0, false}};
     pieces_draw(pieces, ARRAY_SIZE(pieces), " · ", STYLE_DIM, area);
@@ -155,7 +160,8 @@ static void draw(void *state, const struct view *view, struct area area, bool ha
     else if (last)
         draw_last(last, area);
     else
-        area_text(area, 1, 0, STYLE_DIM, "nothing staged: a key of a setting stages its next value");
+        area_text(area, 1, 0, STYLE_DIM,
+                  "nothing staged: a key of a setting stages its next value");
 }
 
 const struct panel_class panel_staged = {

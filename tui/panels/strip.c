@@ -17,8 +17,7 @@ static void draw(void *state, const struct view *view, struct area area, bool ha
     for (size_t i = 0; i < snapshot->rank_count; i++) values[i] = snapshot->ranks[i]->median_ms;
     snprintf(title, sizeof title, "Step time of %zu ranks against their median",
              snapshot->rank_count);
-    struct area body =
-        view_title(area, has_focus, title, "▂ as most ▄ 5 % ▆ 15 % █ 50 % slower");
+    struct area body = view_title(area, has_focus, title, "▂ as most ▄ 5 % ▆ 15 % █ 50 % slower");
     strip_draw(values, snapshot->rank_count, area_shrink(body, 1, 0, 0, 0));
 }
 

@@ -19,11 +19,15 @@
 #include "engine/base/banned.h"
 
 static const char tape[] =
-    "{\"v\":1,\"kind\":\"rank\",\"t\":1,\"rank\":0,\"world\":1,\"host\":\"h\",\"pid\":7,\"python\":\"3.11\",\"torch\":\"2.13.0\","
+    "{\"v\":1,\"kind\":\"rank\",\"t\":1,\"rank\":0,\"world\":1,\"host\":\"h\",\"pid\":7,\"python\":"
+    "\"3.11\",\"torch\":\"2.13.0\","
     "\"device\":\"cpu\",\"group\":\"g\",\"state\":\"hooked\",\"switching\":\"live\"}\n"
-    "{\"v\":1,\"kind\":\"variant\",\"t\":1,\"rank\":0,\"variant\":0,\"label\":\"as written\",\"settings\":{}}\n"
-    "{\"v\":1,\"kind\":\"step\",\"t\":2,\"rank\":0,\"step\":0,\"variant\":0,\"clean\":false,\"why\":[\"first\"]}\n"
-    "{\"v\":1,\"kind\":\"step\",\"t\":3,\"rank\":0,\"step\":1,\"ms\":1000,\"variant\":0,\"clean\":true}\n";
+    "{\"v\":1,\"kind\":\"variant\",\"t\":1,\"rank\":0,\"variant\":0,\"label\":\"as "
+    "written\",\"settings\":{}}\n"
+    "{\"v\":1,\"kind\":\"step\",\"t\":2,\"rank\":0,\"step\":0,\"variant\":0,\"clean\":false,"
+    "\"why\":[\"first\"]}\n"
+    "{\"v\":1,\"kind\":\"step\",\"t\":3,\"rank\":0,\"step\":1,\"ms\":1000,\"variant\":0,\"clean\":"
+    "true}\n";
 
 static struct script_screen screen;
 static char folder[] = "/tmp/inductop-app-XXXXXX";
@@ -75,15 +79,17 @@ static void keys(const char *text) {
     if (rc) fail_msg("%s", err.message);
 }
 
-/* Run everywhere, from every panel and view: nothing breaks, and no action causes what its row does not allow. */
+/* Run everywhere, from every panel and view: nothing breaks, and no action causes what its row does
+ * not allow. */
 static void test_every_action_runs_everywhere_within_its_effects(void **state) {
-    static const char *const places[] = {"1", "1 Tab", "1 Tab Tab", "1 Tab Tab Tab", "2", "3", "4", "5", "6", "@", "1 F1"};
+    static const char *const places[] = {"1", "1 Tab", "1 Tab Tab", "1 Tab Tab Tab", "2", "3", "4",
+                                         "5", "6",     "@",         "1 F1"};
     (void)state;
     for (size_t k = 0; k < ARRAY_SIZE(places); k++)
         for (int action = 0; action < ACTION_COUNT; action++) {
             char text[64];
-            unsigned effects, allowed = action_get((enum action_id)action)->effects | APP_EFFECT_DRAW |
-                                        APP_EFFECT_REPAINT | APP_EFFECT_THEME;
+            unsigned effects, allowed = action_get((enum action_id)action)->effects |
+                                        APP_EFFECT_DRAW | APP_EFFECT_REPAINT | APP_EFFECT_THEME;
             keys("Esc Esc");
             keys(places[k]);
             if (action == ACTION_WRITE && k > 0) continue; /* one file is enough */
@@ -132,7 +138,8 @@ static void test_k_never_leaves_and_q_does(void **state) {
 }
 
 static void test_keys_without_a_drawing_between_are_safe(void **state) {
-    static const char *const names[] = {"2", "Down", "Enter", "3", "End", "@", "Up", "1", "Tab", "z", "/", "x", "Enter", "F1", "q"};
+    static const char *const names[] = {"2",   "Down", "Enter", "3", "End",   "@",  "Up", "1",
+                                        "Tab", "z",    "/",     "x", "Enter", "F1", "q"};
     (void)state;
     for (int round = 0; round < 20; round++)
         for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -147,12 +154,14 @@ static void test_keys_without_a_drawing_between_are_safe(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_every_action_runs_everywhere_within_its_effects, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_every_action_runs_everywhere_within_its_effects,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_view_of_every_digit_has_a_panel, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_toggle_key_stages_and_x_forgets, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_tape_refuses_changes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_k_never_leaves_and_q_does, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_keys_without_a_drawing_between_are_safe, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_keys_without_a_drawing_between_are_safe, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

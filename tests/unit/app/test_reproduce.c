@@ -16,7 +16,8 @@ static const struct {
     {"dynamic=on", "--set dynamic=on", "model = torch.compile(model, dynamic=True)",
      "cannot say: dynamic"},
     {"dynamic=auto,fullgraph=off", "--set dynamic=auto,fullgraph=off",
-     "model = torch.compile(model, fullgraph=False, dynamic=None)", "cannot say: dynamic, fullgraph"},
+     "model = torch.compile(model, fullgraph=False, dynamic=None)",
+     "cannot say: dynamic, fullgraph"},
     {"scope=eager", "--set scope=eager", "no torch.compile() at all", "TORCH_COMPILE_DISABLE=1"},
     {"scope=regional,backend=aot_eager", "--set backend=aot_eager,scope=regional",
      "for block in model.blocks: block.compile(backend=\"aot_eager\")",
@@ -27,7 +28,8 @@ static const struct {
      "model = torch.compile(model, mode=\"max-autotune\")", "TORCHINDUCTOR_MAX_AUTOTUNE=1"},
     {"cudagraphs=on,options.max_fusion_size=64,options.epilogue_fusion=false",
      "--set cudagraphs=on,options.epilogue_fusion=false,options.max_fusion_size=64",
-     "model = torch.compile(model, options={\"triton.cudagraphs\": True, \"epilogue_fusion\": False, "
+     "model = torch.compile(model, options={\"triton.cudagraphs\": True, \"epilogue_fusion\": "
+     "False, "
      "\"max_fusion_size\": 64})",
      "TORCHINDUCTOR_CUDAGRAPHS=1; cannot say: options.epilogue_fusion, options.max_fusion_size"},
     {"shape_padding=force", "--set shape_padding=force",

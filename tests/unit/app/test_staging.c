@@ -36,7 +36,10 @@ static const struct {
     {'f', "cpu", "on", {"off", "as-written", NULL}},
     {'o', "cpu", NULL, {"regional", "eager", "whole", NULL}},
     {'m', "cuda", NULL, {"reduce-overhead", "max-autotune"}},
-    {'m', "cpu", NULL, {"max-autotune", "max-autotune-no-cudagraphs"}}, /* what needs CUDA is left out */
+    {'m',
+     "cpu",
+     NULL,
+     {"max-autotune", "max-autotune-no-cudagraphs"}}, /* what needs CUDA is left out */
     {'c', "cuda", NULL, {"on", "off", NULL}},
     {'s', NULL, NULL, {"off", "force", "on", NULL}}, /* an unknown device keeps nothing back */
 };
@@ -53,10 +56,13 @@ static void test_toggle_visits_values_in_order(void **state) {
         while (last > 0 && !turns[i].visited[last - 1]) last--;
         for (size_t k = 0; k < last; k++) {
             const char *wanted = turns[i].visited[k];
-            assert_int_equal(staging_turn(&staging, (enum setting_id)id, 1, turns[i].device, NULL), 0);
+            assert_int_equal(staging_turn(&staging, (enum setting_id)id, 1, turns[i].device, NULL),
+                             0);
             const char *next = staging_next(&staging, key);
-            if (wanted) assert_string_equal(next, wanted);
-            else assert_null(next);
+            if (wanted)
+                assert_string_equal(next, wanted);
+            else
+                assert_null(next);
         }
     }
 }
@@ -65,10 +71,14 @@ static void test_turning_back_undoes_turning(void **state) {
     (void)state;
     for (int id = 0; id < SETTING_ID_COUNT; id++) {
         size_t count;
-        if (!setting_values((enum setting_id)id, &count) || setting_get((enum setting_id)id)->effect) continue;
+        if (!setting_values((enum setting_id)id, &count) ||
+            setting_get((enum setting_id)id)->effect)
+            continue;
         staging_clear(&staging);
-        for (size_t k = 0; k < count; k++) staging_turn(&staging, (enum setting_id)id, 1, "cuda", NULL);
-        for (size_t k = 0; k < count; k++) staging_turn(&staging, (enum setting_id)id, -1, "cuda", NULL);
+        for (size_t k = 0; k < count; k++)
+            staging_turn(&staging, (enum setting_id)id, 1, "cuda", NULL);
+        for (size_t k = 0; k < count; k++)
+            staging_turn(&staging, (enum setting_id)id, -1, "cuda", NULL);
         assert_int_equal(staging.change.count, 0);
     }
 }
@@ -105,7 +115,8 @@ static void test_aim_leads_to_the_target(void **state) {
     staging_result(&staging, &result);
     assert_true(is_same_settings(&result, &target));
     staging_words(&staging, &words);
-    assert_string_equal(buf_text(&words), "dynamic on to as written, mode as written to max-autotune");
+    assert_string_equal(buf_text(&words),
+                        "dynamic on to as written, mode as written to max-autotune");
     settings_done(&target);
     settings_done(&result);
 }
@@ -114,7 +125,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_toggle_visits_values_in_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_turning_back_undoes_turning, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_what_cannot_act_is_not_staged_and_says_why, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_cannot_act_is_not_staged_and_says_why, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_in_force_is_staged_no_more, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_aim_leads_to_the_target, set_up, tear_down),
     };

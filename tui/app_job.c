@@ -1,0 +1,87 @@
+/* What concerns the job: keys that go to it, and leaving it.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <signal.h>
+#include <stddef.h>
+
+#include "tui/app_inside.h"
+#include "engine/base/banned.h"
+
+unsigned app_do_input(struct app *app, int argument) {
+    (void)argument;
+    if (app->terminal) {
+        app->is_input = true;
+        job_terminal_take_charge(app->terminal);
+        app_show(app, 6);
+        return ACTION_EFFECT_JOB;
+    }
+    app_tell(app, STYLE_PLAIN,
+             app->view.is_tape ? "this is a tape: no job takes keys"
+                               : "the job's terminal is not here: it reads where it was started");
+    return 0;
+}
+
+unsigned app_do_input_end(struct app *app, int argument) {
+    (void)argument;
+    app->is_input = false;
+    return 0;
+}
+
+const char *const app_question[] = {
+    "The job runs",
+    "leave: the job goes on, inductop attach comes back",
+    "interrupt the job, as ^C does",
+    "stay",
+    NULL,
+};
+
+unsigned app_answer(struct app *app, enum answer answer) {
+    app->is_asking = false;
+    if (answer == ANSWER_LEAVE) return ACTION_EFFECT_LEAVE;
+    if (answer != ANSWER_INTERRUPT) return 0;
+    if (app->terminal && job_terminal_signal(app->terminal, SIGINT)) {
+        app_tell(app, STYLE_NOTE, "the job was sent an interrupt");
+        return ACTION_EFFECT_JOB;
+    }
+    app_tell(app, STYLE_BAD, "the job cannot be reached: its terminal is not there");
+    return 0;
+}
+
+unsigned app_do_leave(struct app *app, int argument) {
+    (void)argument;
+    if (!app->is_front || app->view.state == VIEW_ENDED) return ACTION_EFFECT_LEAVE;
+    app->is_asking = true;
+    app->answer = ANSWER_LEAVE;
+    return 0;
+}
+
+unsigned app_do_interrupt(struct app *app, int argument) {
+    return app->is_asking ? app_answer(app, ANSWER_INTERRUPT) : app_do_leave(app, argument);
+}
+
+unsigned app_do_accept(struct app *app, int argument) {
+    (void)argument;
+    return app->is_asking ? app_answer(app, (enum answer)app->answer) : 0;
+}
+
+unsigned app_do_cancel(struct app *app, int argument) {
+    (void)argument;
+    app->is_asking = false;
+    return 0;
+}
+
+unsigned app_do_next_choice(struct app *app, int argument) {
+    (void)argument;
+    app->answer = (app->answer + 1) % ANSWER_COUNT;
+    return 0;
+}
+
+unsigned app_do_previous_choice(struct app *app, int argument) {
+    (void)argument;
+    app->answer = (app->answer + ANSWER_COUNT - 1) % ANSWER_COUNT;
+    return 0;
+}
+
+unsigned app_do_suspend(struct app *app, int argument) {
+    (void)app, (void)argument;
+    return ACTION_EFFECT_SUSPEND;
+}
