@@ -11,7 +11,8 @@
 /* Until a sender to many has reached everybody, and how long that counts as the same signal. */
 enum { SENDER_MS = 20, SAME_MS = 200 };
 
-/* A job that stops later than this after the one who asked for it has left was stopped by somebody else. */
+/* A job that stops later than this after the one who asked for it has left was stopped by somebody
+ * else. */
 enum { STOP_MS = 2000 };
 
 int64_t pty_now_ms(void) {
@@ -78,8 +79,8 @@ void pty_ask(struct pty *pty, int signal) {
     state->left_ms = 0;
 }
 
-/* Somebody else may be in charge by now: what has stopped under the last one goes on before that one looks. And what we know may
- * be old: the stop that was asked for may be yet to come. */
+/* Somebody else may be in charge by now: what has stopped under the last one goes on before that
+ * one looks. And what we know may be old: the stop that was asked for may be yet to come. */
 void pty_continue_if_left(struct pty *pty) {
     struct terminal_state *state = pty->state;
     if (!state->stop_by_key || !state->left_ms || !state->job.stopped || !has_job(pty)) return;

@@ -161,7 +161,7 @@ void terminal_viewers_tell(struct terminal_viewers *viewers, enum terminal_notic
 static bool is_behind(const struct terminal_viewers *viewers,
                       const struct terminal_viewer *viewer) {
     return is_listening(viewer) && (viewer->due || viewer->out_done < viewer->out_size ||
-                               viewer->position != viewers->state->ring.total);
+                                    viewer->position != viewers->state->ring.total);
 }
 
 bool terminal_viewers_are_behind(const struct terminal_viewers *viewers) {

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from front_tools import BOUND_S, COUNTER, END, PYTHON, Terminal, is_stopped, wait_until
-from pty_tools import DRIVER, Job, Viewer, job
+from pty_tools import DRIVER, KEEPER, Job, Viewer, job
 
 INTERRUPT, QUIT, SUSPEND, STOP, START = "\x03", "\x1c", "\x1a", "\x13", "\x11"
 ASK = ["sh", "-c", "printf 'name? '; read x; echo got-$x; printf 'again? '; read x; exit 4"]
@@ -227,6 +227,24 @@ def test_stopped_output_goes_on_when_the_viewer_goes(tmp_path: Path) -> None:
         viewer.close()
         assert one.wait() == 0
         assert one.runner.output().count(b"l") == 120000
+
+
+def test_last_keys_of_a_viewer_that_goes_are_read(tmp_path: Path) -> None:
+    """Even when the keeper first sees that it cannot send to it any more."""
+    with job(tmp_path, COUNTER) as one:
+        viewer, watch = one.viewer(), one.viewer(charge=False)
+        pid = ready(viewer)
+        keeper = one.runner.pid(KEEPER)
+        os.kill(keeper, signal.SIGSTOP)
+        assert wait_until(lambda: is_stopped(keeper))
+        written = Path(f"/proc/{pid}/io").read_text()
+        os.kill(pid, signal.SIGUSR1)
+        assert wait_until(lambda: Path(f"/proc/{pid}/io").read_text() != written)
+        viewer.keys(INTERRUPT)
+        viewer.close()
+        os.kill(keeper, signal.SIGCONT)
+        watch.until("got SIGINT")
+        assert finish(one, watch) == "counts SIGINT=1 SIGUSR1=1"
 
 
 # ---- window
