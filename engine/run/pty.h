@@ -28,8 +28,8 @@ struct keeper_pty {
      * lines come out at the caller's stderr, and the engine has no stderr of its own. */
     const struct keeper_job *job;
 
-    /* From terminal_output_open_file(): the job's output goes there, and the caller closes it once
-     * the job was started. -1: SESSION/output keeps the last 64 MiB. */
+    /* From terminal_output_open_file(): the job's output goes there; closed in the caller when the
+     * job was started, else still the caller's. -1: SESSION/output keeps the last 64 MiB. */
     int output_fd;
 };
 
