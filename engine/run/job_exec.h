@@ -1,5 +1,7 @@
 /* Becoming the job, and words for what kept a command from running. libc only, nothing is
- * allocated. SPDX-License-Identifier: Apache-2.0 */
+ * allocated.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_RUN_JOB_EXEC_H
 #define INDUCTOP_RUN_JOB_EXEC_H
 

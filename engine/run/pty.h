@@ -12,7 +12,9 @@
  * How the job ended stands in SESSION/exit; the front gets it over the link. What the job leaves
  * behind in the background is not hung up, and the keeper stays for as long as somebody has the
  * terminal open. libc only, no thread may run yet in keeper_pty_start(). The link belongs to one
- * thread. SPDX-License-Identifier: Apache-2.0 */
+ * thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_RUN_PTY_H
 #define INDUCTOP_RUN_PTY_H
 

@@ -1,6 +1,8 @@
 /* The leader: a child of the keeper that leads the session on the job's terminal. It is the job's
  * parent, passes on how it fares, and is the keeper's understudy: when the keeper is killed it goes
- * on in its place. SPDX-License-Identifier: Apache-2.0 */
+ * on in its place.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,5 +1,7 @@
 /* Signals as the shell gave them to us: taken for ourselves while a job is kept, given back to the
- * job. libc only, no thread may run yet. SPDX-License-Identifier: Apache-2.0 */
+ * job. libc only, no thread may run yet.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_RUN_SHELL_SIGNALS_H
 #define INDUCTOP_RUN_SHELL_SIGNALS_H
 

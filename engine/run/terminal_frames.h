@@ -8,6 +8,7 @@
  * can take: what was skipped is said, so the bytes of OUTPUT and the counts of SKIPPED add up to
  * all that the job has written. Keys, sizes and signals are taken only from the one in charge: who
  * asked for it last. When that one leaves, the one who asked before it is in charge again.
+ *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_RUN_TERMINAL_FRAMES_H
 #define INDUCTOP_RUN_TERMINAL_FRAMES_H

@@ -1,6 +1,8 @@
 /* Where a job's output is saved: a file that was asked for, or SESSION/output, which keeps the last
  * 64 MiB in two files of 32 MiB in turn. What cannot be saved is counted; once it can be again, a
- * line in the file says how much is missing. libc only. SPDX-License-Identifier: Apache-2.0 */
+ * line in the file says how much is missing. libc only.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_RUN_TERMINAL_OUTPUT_H
 #define INDUCTOP_RUN_TERMINAL_OUTPUT_H
 

@@ -1,5 +1,7 @@
 /* The last 64 KiB of a job's output, by position: the count of bytes written before. Lives in
- * shared memory; one writer. SPDX-License-Identifier: Apache-2.0 */
+ * shared memory; one writer.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_RUN_TERMINAL_RING_H
 #define INDUCTOP_RUN_TERMINAL_RING_H
 

@@ -1,6 +1,8 @@
 /* What is known of a job on its terminal, in memory that the keeper, the leader and their successor
  * share: when one is killed the other has it all. The leader writes `job` and pokes; the rest
- * belongs to the process that keeps the terminal. SPDX-License-Identifier: Apache-2.0 */
+ * belongs to the process that keeps the terminal.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_RUN_TERMINAL_STATE_H
 #define INDUCTOP_RUN_TERMINAL_STATE_H
 

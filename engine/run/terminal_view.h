@@ -1,5 +1,7 @@
 /* A look at a job's terminal: the other end of SESSION/tty, for screens. Nothing waits. libc only;
- * belongs to one thread. SPDX-License-Identifier: Apache-2.0 */
+ * belongs to one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_RUN_TERMINAL_VIEW_H
 #define INDUCTOP_RUN_TERMINAL_VIEW_H
 

@@ -1,5 +1,7 @@
 /* Those who look at a job's terminal: connections on SESSION/tty, each as far behind as it likes.
- * Nothing here ever waits for one of them. libc only. SPDX-License-Identifier: Apache-2.0 */
+ * Nothing here ever waits for one of them. libc only.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_RUN_TERMINAL_VIEWERS_H
 #define INDUCTOP_RUN_TERMINAL_VIEWERS_H
 

@@ -7,10 +7,13 @@
  * The front passes signals on, detaches on SIGHUP and, as by a quit key, on SIGRTMIN+6, and ends as
  * the job ends; where there is no terminal to be had it says so and runs the job headless. Its
  * engine: none (default), quiet (ends with the job), dies, late (says a line in DIR/late 300 ms
- * after the job), report (what it was given, to DIR/report), fails (cannot be started). The viewer
- * is in charge: what comes from stdin it types, the job's output goes to stdout, skipped bytes as
- * "[N skipped]". It connects again when the connection ends, until the job is over, and then ends
- * with the job's exit code. SPDX-License-Identifier: Apache-2.0 */
+ * after the job), report (what it was given, to DIR/report), fails (cannot be started).
+ *
+ * The viewer is in charge: what comes from stdin it types, the job's output goes to stdout, skipped
+ * bytes as "[N skipped]". It connects again when the connection ends, until the job is over, and
+ * then ends with the job's exit code. The last one says whether a screen would make sense.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
