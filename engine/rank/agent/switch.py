@@ -48,6 +48,8 @@ def check(settings: Settings, before: Settings | None = None) -> Wish:
     known = _checked.get(text.key(settings))
     if known is not None and known.births == units.births and not _newcomers:
         return known
+    if known is not None or len(_checked) > 64:
+        _checked.clear()  # it would keep what is gone
     out = wish.resolve(settings)
     wish.check_owners(settings)
     wish.check_something(settings, out)
@@ -59,8 +61,6 @@ def check(settings: Settings, before: Settings | None = None) -> Wish:
     for module, spec in out.modules:
         regional.of(module).unit.state(spec, failed)
     out.births = units.births
-    if len(_checked) > 64:
-        _checked.clear()
     _checked[text.key(settings)] = out
     return out
 
