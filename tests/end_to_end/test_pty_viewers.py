@@ -257,10 +257,8 @@ def test_window_size_at_the_start_and_later(tmp_path: Path) -> None:
         viewer.until("24 100\nup")
         viewer.window(11, 55)
         viewer.until("11 55\nchanged")
-        viewer.keys("\x04")
-        viewer.keys("\x04")
-        os.kill(viewer.job, signal.SIGKILL)
-        one.wait()
+        viewer.signal_job(signal.SIGKILL)
+        assert one.wait() == -signal.SIGKILL
 
 
 def test_window_is_that_of_the_one_in_charge(tmp_path: Path) -> None:
