@@ -102,7 +102,8 @@ static int fill(struct session *ret, const char *base, const char *name, int fd,
 }
 
 static void remove_files(int fd, bool all) {
-    static const char *const useless[] = {"sock", "page", "start.json", "engine.json", "lock", "exit.tmp"};
+    static const char *const useless[] = {"sock", "page", "start.json", "engine.json", "lock", "exit.tmp", "tty",
+                                          "output", "output.1"};
     for (size_t i = 0; i < ARRAY_SIZE(useless); i++) unlinkat(fd, useless[i], 0);
     if (!all) return;
     unlinkat(fd, "exit", 0);
@@ -256,9 +257,13 @@ int session_lock(const struct session *session, struct err *err) {
     return TAKE_FD(fd);
 }
 
-bool session_has_engine(const struct session *session) {
-    CLEANUP(cleanup_close) int fd = openat(session->fd, "lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+static bool is_locked(const struct session *session, const char *file) {
+    CLEANUP(cleanup_close) int fd = openat(session->fd, file, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0;
+}
+
+bool session_has_engine(const struct session *session) {
+    return is_locked(session, "lock");
 }
 
 /* start.json names the front and the job as "front":[pid,start]; read without a parser, it is our own file. */
@@ -273,6 +278,7 @@ static bool has_living(const char *text, const char *key) {
 bool session_is_ended(const struct session *session) {
     struct stat st;
     if (fstatat(session->fd, "exit", &st, AT_SYMLINK_NOFOLLOW) == 0) return true;
+    if (is_locked(session, "exit.tmp")) return false; /* the keeper of a job that was left holds it */
     CLEANUP(cleanup_free) char *text = session_read(session, "start.json", NULL);
     if (!text) return true;
     return !has_living(text, "\"front\":[") && !session_has_engine(session);
