@@ -10,6 +10,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
+#include "engine/base/str.h"
 #include "engine/data/summary.h"
 #include "engine/parts.h"
 #include "engine/base/banned.h"
@@ -139,6 +140,20 @@ static int watch_job(struct engine *engine, struct err *err) {
     return 0;
 }
 
+/* The first engine is told which process the job is, and leaves it for one that takes over: the front may have gone by then. */
+static int find_job(struct engine *engine, struct err *err) {
+    char line[16];
+    uint64_t pid = 0;
+    if (engine->options.job) {
+        int size = snprintf(line, sizeof line, "%d", (int)engine->options.job);
+        return session_write(engine->session, "job", line, (size_t)size, err);
+    }
+    CLEANUP(cleanup_free) char *text = session_read(engine->session, "job", NULL);
+    if (text && str_to_u64(text, &pid)) engine->options.job = (pid_t)pid;
+    else engine->options.job = (pid_t)json_integer_value(json_array_get(json_object_get(engine->start, "front"), 0));
+    return 0;
+}
+
 static int read_start(struct engine *engine, struct err *err) {
     char *text = session_read(engine->session, "start.json", err);
     if (!text) return -ERR_MISSING;
@@ -147,9 +162,7 @@ static int read_start(struct engine *engine, struct err *err) {
     free(text);
     if (!engine->start) return err_set(err, ERR_SYNTAX, "could not read 'start.json': %s", why.text);
     engine->start_ns = (uint64_t)json_integer_value(json_object_get(engine->start, "start_ns"));
-    if (!engine->options.job)
-        engine->options.job = (pid_t)json_integer_value(json_array_get(json_object_get(engine->start, "front"), 0));
-    return 0;
+    return find_job(engine, err);
 }
 
 static int open_session(struct engine *engine, struct err *err) {

@@ -103,7 +103,7 @@ static int fill(struct session *ret, const char *base, const char *name, int fd,
 
 static void remove_files(int fd, bool all) {
     static const char *const useless[] = {"sock", "page", "start.json", "engine.json", "lock", "exit.tmp", "tty",
-                                          "output", "output.1"};
+                                          "output", "output.1", "job"};
     for (size_t i = 0; i < ARRAY_SIZE(useless); i++) unlinkat(fd, useless[i], 0);
     if (!all) return;
     unlinkat(fd, "exit", 0);

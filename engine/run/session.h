@@ -2,7 +2,7 @@
  *
  * BASE is /tmp/inductop-UID (INDUCTOP_TMPDIR/inductop-UID when that is set), as tmux does: it outlives a logout. Both are 0700,
  * owned by us and no links, or they are not used. Names are short because socket paths are limited to 107 bytes.
- * Files: sock, page, start.json, engine.json, lock, exit, tape.jsonl. Ended sessions keep `exit` and their tape, the last 20.
+ * Files: sock, page, start.json, job (its pid), lock, exit, tape.jsonl, and with a terminal tty, output, output.1. Ended sessions keep `exit` and their tape, the last 20.
  * No threads of its own; any thread may use it.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_RUN_SESSION_H
