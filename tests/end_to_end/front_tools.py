@@ -95,7 +95,8 @@ class Runner:
 
     def env(self, **more: str) -> dict[str, str]:
         self.mark = f"{os.getpid()}-{next(numbers)}"
-        return {**os.environ, "FRONT_TEST_MARK": self.mark, **more}
+        inherited = {k: v for k, v in os.environ.items() if k not in ("LINES", "COLUMNS")}  # readline leaves its window's there
+        return {**inherited, "FRONT_TEST_MARK": self.mark, **more}
 
     def start(self, command: list[str], *, options: tuple[str, ...] = (), **kw: Any) -> subprocess.Popen[bytes]:
         kw.setdefault("env", self.env())

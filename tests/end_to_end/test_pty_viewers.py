@@ -417,9 +417,10 @@ def test_interactive_shell_as_the_job(tmp_path: Path) -> None:
         viewer = one.viewer()
         viewer.until("IN> ")
         assert "no job control" not in viewer.text
-        viewer.type("sh -c 'echo u''p; exec sleep 60'\n", "^up")
+        viewer.type("bash -c 'trap \"echo ba\"ck CONT; echo u''p; while sleep 0.1; do :; done'\n", "^up")
         viewer.type(SUSPEND, "Stopped")
-        viewer.type("fg\n", "exec sleep 60'\n\\Z|sleep 60'$")
+        viewer.until(r"Stopped.*\nIN> $")
+        viewer.type("fg\n", "^back")  # the shell hands the terminal over before it says to go on
         viewer.keys(INTERRUPT)
         viewer.type("echo st=$?\n", r"^st=\d+")
         assert "st=130" in viewer.text

@@ -19,8 +19,6 @@ FRAMEWORKS = (
     ("lightning_fabric/", "fabric"), ("accelerate/", "accelerate"), ("transformers/", "transformers"),
 )  # fmt: skip
 
-foreign: weakref.WeakSet[Any] = weakref.WeakSet()  # contexts that torch made for itself
-
 
 def _tail(file: str) -> str:
     return file.replace(os.sep, "/")
@@ -108,7 +106,7 @@ def _capture(context: Any, frame: Any, kwargs: dict[str, Any], is_copy: bool = F
     else:
         is_foreign, place, origin, asked = _origin(frame)
     if is_foreign and not is_copy:
-        foreign.add(context)
+        units.foreign.add(context)
         return
     _judge(context, None)
     if inside.switching == "live":
@@ -158,7 +156,7 @@ def _wrapped(context: Any, fn: Any, result: Any) -> None:
         return
     unit = units.of_context(context)
     if unit is None:
-        if context in foreign or type(context) is not inside.optimize_context:
+        if context in units.foreign or type(context) is not inside.optimize_context:
             return
         _capture(context, sys._getframe(3), {}, is_copy=True)  # a deep copy (also by torch's AveragedModel), or unpickled
         if (unit := units.of_context(context)) is None:

@@ -82,6 +82,7 @@ def _judge_now(inside: Any) -> None:
 
     try:
         context = inside.optimize(backend="eager")
+        units.foreign.add(context)
         wrapper = context(probe)
     except Exception as error:
         inside.judged = True
