@@ -161,6 +161,7 @@ def _before_count() -> None:
 @core.shield()
 def _after_count(count: int) -> None:
     global _rehearsed, _told_switching
+    switch.tell_applied()
     switch.settle()
     if not plan.begun:
         plan.begin_late(count)
@@ -188,6 +189,7 @@ def _at_exit() -> None:
         return
     if _dynamo_seen:
         compiles.poll()
+    switch.tell_applied()
     state = "finished"
     plan.unreached(core.loaded().count())
     tell_rank()
