@@ -244,6 +244,22 @@ def test_engine_that_is_killed_is_replaced_and_the_job_does_not_notice(folder: P
         assert screen.exit_code() == 5
 
 
+def test_job_that_was_left_takes_a_new_engine(folder: Path) -> None:
+    """Nobody looks, and its engine is killed: the next who attaches starts another one, and types to the job."""
+    with terminal(folder, *job(WAITS)) as screen:
+        screen.until(lambda shown: "ready" in shown and "live" in shown.splitlines()[0])
+        screen.type("q\r")
+        assert screen.exit_code() == 0
+    before = engine_of(folder)
+    assert before
+    os.kill(before, signal.SIGKILL)
+    end = time.monotonic() + BOUND_S
+    while engine_of(folder) == before:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    end_job(folder)
+
+
 def test_ctrl_z_suspends_the_screen_only(folder: Path) -> None:
     with terminal(folder, *job("echo ready; n=0; while read line; do n=$((n+1)); echo line $n; done")) as screen:
         screen.until("ready")
