@@ -16,6 +16,7 @@ from . import (
     core,
     events,
     layout,
+    phases,
     plan,
     proposals,
     rank,
@@ -121,6 +122,7 @@ def _wake() -> bool:
     state = "hooked"
     events.open_gate()
     boundary.started(extension.step)
+    phases.watch(_torch)
     boundary.wake()
     extension.plan_next(plan.next_after(0))
     tell_rank()
