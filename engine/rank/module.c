@@ -1,5 +1,5 @@
 /* The extension module `_inductop`: the rank core for the agent. It and timed.c
- * include Python.h; limited API of 3.10, so one binary serves every later Python. Call-backs run inside
+ * include Python.h; limited API of 3.10, so one binary serves every later Python. Call-backs run in
  * step(); what they raise is counted and forgotten, except what is no Exception (KeyboardInterrupt,
  * SystemExit): that is the user's and is raised again at the end of step().
  *
