@@ -418,7 +418,7 @@ def under(tmp_path: Path, *options: str, until: str | None = None, **env: str) -
                 continue
         stop.write_text("")
         out, err = front.communicate(timeout=60)
-    assert front.returncode == 5 and not err, err
+    assert front.returncode == 5 and "inductop" not in err and "Traceback" not in err, err  # torch itself may warn
     return [json.loads(line) for line in events.read_text().splitlines()], out
 
 
