@@ -12,7 +12,8 @@ static void raise(bool *has, uint64_t *most, uint64_t value) {
     *has = true;
 }
 
-void memory_step(struct memory *memory, struct memory_peaks *use, const struct step_record *record) {
+void memory_step(struct memory *memory, struct memory_peaks *use,
+                 const struct step_record *record) {
     if (record->valid & STEP_HAS_CPU) {
         raise(&memory->has_cpu, &memory->cpu_most, record->cpu_peak_bytes);
         if (record->why == 0) raise(&use->has_cpu, &use->cpu, record->cpu_peak_bytes);
@@ -48,7 +49,8 @@ void memory_take(struct memory *memory, const struct event *event) {
     memory->has_reserved = true;
     for (size_t i = 0; i < ARRAY_SIZE(figures); i++) {
         int64_t value;
-        if (event_int(event, figures[i].field, &value) && value >= 0) *figures[i].place = (uint64_t)value;
+        if (event_int(event, figures[i].field, &value) && value >= 0)
+            *figures[i].place = (uint64_t)value;
     }
 }
 
@@ -57,9 +59,12 @@ double memory_peak(const struct memory_peaks *use) {
     return use->has_cpu ? (double)use->cpu : NAN;
 }
 
-double memory_over_eager(const struct memory *memory, const struct memory_peaks *use, const struct memory_peaks *eager) {
-    if (use->has_device && eager->has_device && eager->device) return (double)use->device / (double)eager->device;
+double memory_over_eager(const struct memory *memory, const struct memory_peaks *use,
+                         const struct memory_peaks *eager) {
+    if (use->has_device && eager->has_device && eager->device)
+        return (double)use->device / (double)eager->device;
     bool has_device = memory->has_device; /* then what lies on the CPU is not what matters */
-    if (has_device || !memory->is_whole || !use->has_cpu || !eager->has_cpu || !eager->cpu) return NAN;
+    if (has_device || !memory->is_whole || !use->has_cpu || !eager->has_cpu || !eager->cpu)
+        return NAN;
     return (double)use->cpu / (double)eager->cpu;
 }

@@ -1,8 +1,9 @@
-/* A rank's memory as torch's allocators tell it: the peaks under each set of settings, and what its devices hold. All zero is a rank
- * that told nothing. What is not known is NaN.
+/* A rank's memory as torch's allocators tell it: the peaks under each set of settings, and what its
+ * devices hold. All zero is a rank that told nothing. What is not known is NaN.
  *
- * The CPU allocator tells the peak of each step. The device allocator tells one peak, that of all steps so far: a set of settings gets
- * it in the steps in which it rose, and without such a step its peak is not known.
+ * The CPU allocator tells the peak of each step. The device allocator tells one peak, that of all
+ * steps so far: a set of settings gets it in the steps in which it rose, and without such a step
+ * its peak is not known.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_DATA_MEMORY_H
@@ -38,7 +39,9 @@ void memory_take(struct memory *memory, const struct event *event);
 /* Of the device when it is known, else of the CPU. */
 double memory_peak(const struct memory_peaks *use);
 
-/* The peak over that of eager, both of the device or both of the CPU. NaN for figures of the CPU in which something is missing. */
-double memory_over_eager(const struct memory *memory, const struct memory_peaks *use, const struct memory_peaks *eager);
+/* The peak over that of eager, both of the device or both of the CPU. NaN for figures of the CPU in
+ * which something is missing. */
+double memory_over_eager(const struct memory *memory, const struct memory_peaks *use,
+                         const struct memory_peaks *eager);
 
 #endif

@@ -114,7 +114,7 @@ struct snapshot_rank {
     double allocs;                     /* in the last step */
     bool cpu_is_counted, cpu_is_whole; /* cpu_...: what torch's CPU allocator tells; memory.h */
     uint64_t cpu_since;
-    double cpu_most;                                /* the most of any step */
+    double cpu_most;                               /* the most of any step */
     double reserved, reserved_peak, retries, ooms; /* of the devices */
     double rss_over_eager;           /* rss less that of its last eager step; NaN when none ran */
     struct snapshot_speedup speedup; /* of the settings in force */

@@ -363,8 +363,7 @@ double memory_of_use_over_eager(const struct store *store, const struct process 
     for (size_t i = 0; i < process->facts.use_count; i++) {
         const struct use *eager = process->uses[i];
         if (!is_eager_variant(store, process, eager->facts.variant)) continue;
-        double ratio =
-            memory_over_eager(&process->memory, &use->facts.peaks, &eager->facts.peaks);
+        double ratio = memory_over_eager(&process->memory, &use->facts.peaks, &eager->facts.peaks);
         if (!isnan(ratio)) return ratio;
     }
     return NAN;

@@ -23,11 +23,10 @@
  *                  a step, compile, break or applied switch
  *     peak_rss     largest `rss` of a step event
  *     peak_cpu     largest `cpu_peak` of a step event with clean: true
- *     peak_device  largest `device_peak` of a step event in which it is above that of the rank's step
- *                  before
- *     memory_over_eager  peak_device over that of the eager settings; on a CPU the same of peak_cpu,
- *                  if the rank's bridge counts from the beginning (no `since`)
- *     speedup      the last speedup event
+ *     peak_device  largest `device_peak` of a step event in which it is above that of the rank's
+ * step before memory_over_eager  peak_device over that of the eager settings; on a CPU the same of
+ * peak_cpu, if the rank's bridge counts from the beginning (no `since`) speedup      the last
+ * speedup event
  *
  * What is lost on the way is told by store_dropped() and stands beside the figures. A summary event
  * replaces the figures that it holds, losses included: who comes late gets the totals by one, and

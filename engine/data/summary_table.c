@@ -83,10 +83,10 @@ static const struct column {
     int need;  /* the lowest go first when there is no room; 0: never */
     void (*print)(const struct cell *cell, char *ret);
 } columns[] = {
-    {"rank", 4, 0, print_rank},       {"steps", 6, 0, print_steps},
-    {"ms/step", 7, 0, print_median},  {" over eager, 95 %", -18, 7, print_speedup},
-    {"compile", 8, 6, print_compile}, {"recomp", 6, 4, print_recompiles},
-    {"breaks", 6, 3, print_breaks},   {"peak", 7, 5, print_peak},
+    {"rank", 4, 0, print_rank},        {"steps", 6, 0, print_steps},
+    {"ms/step", 7, 0, print_median},   {" over eager, 95 %", -18, 7, print_speedup},
+    {"compile", 8, 6, print_compile},  {"recomp", 6, 4, print_recompiles},
+    {"breaks", 6, 3, print_breaks},    {"peak", 7, 5, print_peak},
     {"torch", 7, 2, print_torch_peak}, {"of eager", 8, 1, print_memory_over_eager},
 };
 

@@ -308,7 +308,8 @@ static void make_record(uint32_t why) {
         .seq = seq,
     };
     if (atomic_load_explicit(&core.marked, memory_order_relaxed)) put_marks(&record);
-    if (atomic_load_explicit(&core.bridge_state, memory_order_relaxed) == BRIDGE_COUNTS) bridge_step(&core.bridge, &record);
+    if (atomic_load_explicit(&core.bridge_state, memory_order_relaxed) == BRIDGE_COUNTS)
+        bridge_step(&core.bridge, &record);
     atomic_store_explicit(&core.made, seq + 1, memory_order_relaxed);
     atomic_store_explicit(&core.last_end_ns, now, memory_order_relaxed);
     atomic_store_explicit(&core.last_mark_ns, now, memory_order_relaxed);
@@ -344,7 +345,9 @@ uint64_t core_step(uint32_t why) {
     sender_resume(&core.sender);
     make_record(why);
     uint64_t count = gate_boundary(&core.gate);
-    if (__builtin_expect(atomic_load_explicit(&core.bridge_state, memory_order_relaxed) == BRIDGE_IS_THERE, 0)) bridge_came(count);
+    if (__builtin_expect(
+            atomic_load_explicit(&core.bridge_state, memory_order_relaxed) == BRIDGE_IS_THERE, 0))
+        bridge_came(count);
     if (__builtin_expect(count >= atomic_load_explicit(&core.plan_at, memory_order_relaxed), 0))
         run_plan(count);
     atomic_store_explicit(&core.is_in_step, false, memory_order_relaxed);

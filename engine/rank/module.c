@@ -386,7 +386,8 @@ static PyMethodDef methods[] = {
     {"mark", FASTCALL(py_mark), METH_FASTCALL,
      "mark(kind, value): a reading of the step in progress; below 0: time since the last"},
     {"bridge", FASTCALL(py_bridge), METH_FASTCALL,
-     "bridge(path, torch, call_back) -> bool: torch's memory in each step; False: it is waited for, call_back(count, fault) "
+     "bridge(path, torch, call_back) -> bool: torch's memory in each step; False: it is waited "
+     "for, call_back(count, fault) "
      "is called by the step that found it"},
     {"event", FASTCALL(py_event), METH_FASTCALL,
      "event(data) -> bool: queue an event; False: dropped"},

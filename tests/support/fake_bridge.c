@@ -28,7 +28,8 @@ static const char *fault(void) {
     return fake.fault;
 }
 
-static struct bridge_table table = {BRIDGE_ABI, sizeof table, NULL, cpu_count, cpu_read, device_read, fault};
+static struct bridge_table table = {BRIDGE_ABI, sizeof table, NULL, cpu_count,
+                                    cpu_read,   device_read,  fault};
 
 ATTR_EXPORT const struct bridge_table *inductop_bridge(uint32_t abi) {
     table.torch = fake.torch;

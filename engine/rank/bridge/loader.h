@@ -1,5 +1,5 @@
-/* Loads the bridge to libtorch into this process, and turns what it reads into a step's figures. One thread at a time; nothing is
- * unloaded, nothing fails the job.
+/* Loads the bridge to libtorch into this process, and turns what it reads into a step's figures.
+ * One thread at a time; nothing is unloaded, nothing fails the job.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_RANK_BRIDGE_LOADER_H
@@ -25,16 +25,17 @@ struct bridge {
     uint64_t told_ns;            /* 0: never */
 };
 
-/* Loads the library and begins to count torch's CPU allocator. `torch` is the version of the torch in this process. Refused, with
- * the reason: a file that others can write, one built for another torch, one that cannot be loaded or does not count truly. What is
- * refused stays mapped and does nothing. */
+/* Loads the library and begins to count torch's CPU allocator. `torch` is the version of the torch
+ * in this process. Refused, with the reason: a file that others can write, one built for another
+ * torch, one that cannot be loaded or does not count truly. What is refused stays mapped and does
+ * nothing. */
 int bridge_load(struct bridge *bridge, const char *path, const char *torch, struct err *err);
 
 /* Puts the figures into the record of the step that ends, and begins the next step's. */
 void bridge_step(struct bridge *bridge, struct step_record *record);
 
-/* Writes a memory event as JSON when the device's figures have changed since the last, once a second at most. 0: there is nothing to
- * tell. */
+/* Writes a memory event as JSON when the device's figures have changed since the last, once a
+ * second at most. 0: there is nothing to tell. */
 size_t bridge_event(struct bridge *bridge, uint64_t now_ns, char ret_text[BRIDGE_EVENT_ROOM]);
 
 #endif

@@ -21,21 +21,30 @@ static struct store *store_with(const char *bridge) {
     struct store *store = viewed_store();
     hello(store, 0);
     tell(store, "unit", "'t':0,'rank':0,'unit':0,'name':'Net','origin':'script'");
-    tell(store, "variant", "'t':0,'rank':0,'variant':9,'label':'eager','settings':{'scope':'eager'}");
-    tell(store, "variant", "'t':0,'rank':0,'variant':7,'label':'whole','settings':{'scope':'whole'}");
+    tell(store, "variant",
+         "'t':0,'rank':0,'variant':9,'label':'eager','settings':{'scope':'eager'}");
+    tell(store, "variant",
+         "'t':0,'rank':0,'variant':7,'label':'whole','settings':{'scope':'whole'}");
     if (bridge) tell(store, "bridge", bridge);
     return store;
 }
 
 static void cpu_step(struct store *store, uint32_t variant, uint64_t peak, uint32_t why) {
-    struct step_record record = {
-        .dur_ns = 5000000, .variant = variant, .why = why, .valid = STEP_HAS_CPU, .cpu_bytes = 10, .cpu_peak_bytes = peak};
+    struct step_record record = {.dur_ns = 5000000,
+                                 .variant = variant,
+                                 .why = why,
+                                 .valid = STEP_HAS_CPU,
+                                 .cpu_bytes = 10,
+                                 .cpu_peak_bytes = peak};
     store_step(store, &record, 0, NULL, 0);
 }
 
 static void device_step(struct store *store, uint32_t variant, uint64_t peak) {
-    struct step_record record = {
-        .dur_ns = 5000000, .variant = variant, .valid = STEP_HAS_DEVICE, .device_bytes = 10, .device_peak_bytes = peak};
+    struct step_record record = {.dur_ns = 5000000,
+                                 .variant = variant,
+                                 .valid = STEP_HAS_DEVICE,
+                                 .device_bytes = 10,
+                                 .device_peak_bytes = peak};
     store_step(store, &record, 0, NULL, 0);
 }
 
@@ -104,7 +113,8 @@ static void test_devices_are_told_apart_from_steps(void **state) {
     tell(store, "memory", "'t':1,'rank':0,'reserved':300,'reserved_peak':400,'retries':2,'ooms':1");
     const struct snapshot *snapshot = snapshot_take(store, 1);
     const struct snapshot_rank *rank = snapshot->ranks[0];
-    assert_true(rank->reserved == 300 && rank->reserved_peak == 400 && rank->retries == 2 && rank->ooms == 1);
+    assert_true(rank->reserved == 300 && rank->reserved_peak == 400 && rank->retries == 2 &&
+                rank->ooms == 1);
     assert_true(isnan(rank->cpu_most) && isnan(rank->device_peak));
     snapshot_unref(snapshot);
     store_free(store);
@@ -118,7 +128,8 @@ static void test_a_summary_tells_it_and_gives_it_back(void **state) {
     cpu_step(store, COMPILED, 200, 0);
     summary_event(store, &event);
     assert_int_equal(event_check(&event, NULL), 0);
-    json_t *use = json_array_get(json_object_get(json_array_get(json_object_get(event.body, "ranks"), 0), "variants"), 1);
+    json_t *use = json_array_get(
+        json_object_get(json_array_get(json_object_get(event.body, "ranks"), 0), "variants"), 1);
     assert_int_equal(json_integer_value(json_object_get(use, "peak_cpu")), 200);
     assert_true(json_real_value(json_object_get(use, "memory_over_eager")) == 0.5);
     assert_null(json_object_get(use, "peak_device"));

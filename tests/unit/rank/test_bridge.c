@@ -124,7 +124,8 @@ static void test_devices_are_told_of_when_they_change(void **state) {
     assert_int_equal(record.device_peak_bytes, 22);
     size_t size = bridge_event(&bridge, now, text);
     assert_int_equal(size, strlen(text));
-    assert_string_equal(text, "{\"v\":1,\"kind\":\"memory\",\"ns\":7000000000,\"reserved\":33,\"reserved_peak\":44,\"active\":55,"
+    assert_string_equal(text, "{\"v\":1,\"kind\":\"memory\",\"ns\":7000000000,\"reserved\":33,"
+                              "\"reserved_peak\":44,\"active\":55,"
                               "\"active_peak\":66,\"retries\":7,\"ooms\":8}");
     answers->device.ooms = 9;
     bridge_step(&bridge, &record);
