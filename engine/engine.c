@@ -91,6 +91,7 @@ static void close_all(struct engine *engine) {
     if (!viewers_are_idle(engine->viewers) && waited_ms < VIEWERS_END_MS) return;
     hub_free(engine->hub);
     engine->hub = NULL;
+    bridges_leave(engine);
     uv_close((uv_handle_t *)&engine->tick, NULL);
 }
 
@@ -217,6 +218,7 @@ void engine_free(struct engine *engine) {
     store_free(engine->store);
     viewers_free(engine->viewers);
     stalled_end(engine);
+    bridges_free(engine);
     json_decref(engine->start);
     buf_done(&engine->line);
     if (engine->job_fd >= 0) close(engine->job_fd);

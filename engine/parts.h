@@ -51,6 +51,7 @@ struct engine {
     struct proposer *proposer;
     struct baselines *baselines;
     struct held *held; /* commands that wait for ranks; commands.c */
+    struct bridge_build *builds; /* compilers that run, and those that ran; bridges.c */
     json_t *start; /* start.json */
     uint64_t start_ns;
     uv_poll_t job_end;
@@ -86,6 +87,12 @@ void command_ready(void *ctx, const struct proposal *proposal, const struct peer
 
 /* restarts.c: a rank of a new round is hooked. */
 void restart_offer(struct engine *engine, const struct guest *guest);
+
+/* bridges.c: a rank's bridge event; one that wants a library gets it built. bridges_leave(): a compiler that still runs goes on by
+ * itself; its handle needs a turn of the loop before bridges_free(). */
+void bridge_wanted(struct engine *engine, const struct event *event);
+void bridges_leave(struct engine *engine);
+void bridges_free(struct engine *engine);
 
 /* baselines.c: the baseline of each group. */
 struct baselines *baselines_new(struct engine *engine, const char *mode);

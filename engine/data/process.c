@@ -149,6 +149,7 @@ void process_step(struct process *process, const struct step_record *record, dou
         use->facts.clean++;
     }
     take_rss(use, record);
+    memory_step(&process->memory, &use->facts.peaks, record);
     pace_add(&process->pace, record, t);
     if (process->curve.spine) add_point(process, record, t);
     process_changed(process);
@@ -285,6 +286,7 @@ void process_take(struct process *process, const struct event *event) {
     };
     process->facts.t = event->t;
     process_changed(process);
+    memory_take(&process->memory, event);
     if (event->kind < EVENT_KIND_COUNT && takes[event->kind]) takes[event->kind](process, event);
 }
 
@@ -306,7 +308,8 @@ void process_told(struct process *process, size_t i, const json_t *told) {
     struct use *use = use_of(process, (uint32_t)count_of(told, "variant"));
     move_use(process, use, i);
     struct store_use *facts = &use->facts;
-    const json_t *rss = json_object_get(told, "peak_rss");
+    const json_t *rss = json_object_get(told, "peak_rss"), *cpu = json_object_get(told, "peak_cpu");
+    const json_t *device = json_object_get(told, "peak_device");
     const json_t *median = json_object_get(told, "median_ms");
     facts->steps = count_of(told, "steps");
     facts->clean = count_of(told, "clean");
@@ -319,6 +322,10 @@ void process_told(struct process *process, size_t i, const json_t *told) {
         facts->has_peak_rss = true;
         facts->peak_rss = count_of(told, "peak_rss");
     }
+    if (json_is_integer(cpu)) facts->peaks.cpu = count_of(told, "peak_cpu");
+    if (json_is_integer(device)) facts->peaks.device = count_of(told, "peak_device");
+    facts->peaks.has_cpu |= json_is_integer(cpu);
+    facts->peaks.has_device |= json_is_integer(device);
     use->told_clean = json_is_number(median) ? facts->clean : 0;
     use->told_median = json_number_value(median);
     use->median_count = 0;

@@ -84,6 +84,8 @@ struct snapshot_use {
     double median_ms; /* of its clean steps, up to 1024 of them, evenly spread */
     double compile_s; /* NaN without a compile */
     double rss_peak;
+    double torch_peak;        /* of the device, else of the CPU; memory.h */
+    double memory_over_eager; /* that over eager's */
     struct snapshot_speedup speedup;
 };
 
@@ -109,6 +111,11 @@ struct snapshot_rank {
     uint64_t compiles, recompiles, breaks;                      /* over all variants */
     double compile_s;                                           /* NaN without a compile */
     double rss, rss_peak, cpu_bytes, cpu_peak, device_bytes, device_peak;
+    double allocs;                     /* in the last step */
+    bool cpu_is_counted, cpu_is_whole; /* cpu_...: what torch's CPU allocator tells; memory.h */
+    uint64_t cpu_since;
+    double cpu_most;                               /* the most of any step */
+    double reserved, reserved_peak, retries, ooms; /* of the devices */
     double rss_over_eager;           /* rss less that of its last eager step; NaN when none ran */
     struct snapshot_speedup speedup; /* of the settings in force */
     uint64_t dropped[3];             /* enum store_loss: steps, events, bad */
@@ -168,6 +175,7 @@ struct snapshot_variant {
     double median_ms;                                    /* median over the ranks */
     double compile_s;                                    /* the most of a rank */
     double rss_peak;                                     /* the most of a rank */
+    double torch_peak, memory_over_eager;                /* the most of a rank */
     struct snapshot_speedup speedup; /* of the rank whose ratio is in the middle */
     int speedup_rank;                /* which; -1: none */
 };

@@ -51,6 +51,9 @@ static json_t *use_of(const struct store *store, size_t rank, size_t i, median_o
     put_int(object, "recompiles", use->recompiles);
     put_int(object, "breaks", use->breaks);
     if (use->has_peak_rss) put_int(object, "peak_rss", use->peak_rss);
+    if (use->peaks.has_cpu) put_int(object, "peak_cpu", use->peaks.cpu);
+    if (use->peaks.has_device) put_int(object, "peak_device", use->peaks.device);
+    put_real(object, "memory_over_eager", store_use_memory_over_eager(store, rank, i));
     if (use->speedup.verdict) json_object_set_new(object, "speedup", speedup_of(&use->speedup));
     return object;
 }

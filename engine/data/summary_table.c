@@ -68,16 +68,26 @@ static void print_peak(const struct cell *cell, char *ret) {
     metric_print(METRIC_RSS_PEAK, use->has_peak_rss ? (double)use->peak_rss : NAN, ret);
 }
 
+static void print_torch_peak(const struct cell *cell, char *ret) {
+    metric_print(METRIC_TORCH_PEAK, memory_peak(&use_in(cell)->peaks), ret);
+}
+
+static void print_memory_over_eager(const struct cell *cell, char *ret) {
+    metric_print(METRIC_MEMORY_OVER_EAGER,
+                 store_use_memory_over_eager(cell->store, cell->rank, cell->use), ret);
+}
+
 static const struct column {
     const char *title;
     int width; /* negative: to the left, as printf has it */
     int need;  /* the lowest go first when there is no room; 0: never */
     void (*print)(const struct cell *cell, char *ret);
 } columns[] = {
-    {"rank", 4, 0, print_rank},       {"steps", 6, 0, print_steps},
-    {"ms/step", 7, 0, print_median},  {" over eager, 95 %", -18, 5, print_speedup},
-    {"compile", 8, 4, print_compile}, {"recomp", 6, 2, print_recompiles},
-    {"breaks", 6, 1, print_breaks},   {"peak", 7, 3, print_peak},
+    {"rank", 4, 0, print_rank},        {"steps", 6, 0, print_steps},
+    {"ms/step", 7, 0, print_median},   {" over eager, 95 %", -18, 7, print_speedup},
+    {"compile", 8, 6, print_compile},  {"recomp", 6, 4, print_recompiles},
+    {"breaks", 6, 3, print_breaks},    {"peak", 7, 5, print_peak},
+    {"torch", 7, 2, print_torch_peak}, {"of eager", 8, 1, print_memory_over_eager},
 };
 
 static int room_of(const struct column *column) {

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/rank/core.h"
 
+#include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "engine/rank/bridge/loader.h"
 #include "engine/rank/phases.h"
 #include "engine/rank/sender.h"
 #include "engine/wire/page.h"
@@ -14,6 +17,8 @@
 
 enum { KICK_EVERY = 1024 }; /* records; a quarter of the ring */
 #define NEVER UINT64_MAX
+
+enum bridge_state { BRIDGE_NONE, BRIDGE_AWAITED, BRIDGE_IS_THERE, BRIDGE_COUNTS };
 
 enum { MARK_DATA, MARK_FORWARD, MARK_BACKWARD, MARK_OPTIMIZER, MARK_OPS, MARK_COUNT };
 
@@ -27,6 +32,10 @@ static struct core {
     _Atomic uint64_t mark[MARK_COUNT];
     struct phases phases; /* under the interpreter's lock */
     _Atomic uint64_t waits, waited_ns, states_lost;
+
+    _Atomic enum bridge_state bridge_state;
+    struct bridge bridge;
+    char bridge_path[PATH_MAX], bridge_torch[64];
 
     struct core_hooks hooks;
     struct page *page;
@@ -192,7 +201,15 @@ int core_join(const char *page_path, const char *key, uint32_t rank, uint32_t wo
     return 0;
 }
 
+/* By the sender thread: the one that trains does not ask the file system. */
+static void look_for_bridge(void) {
+    enum bridge_state state = BRIDGE_AWAITED;
+    if (atomic_load(&core.bridge_state) == state && access(core.bridge_path, F_OK) == 0)
+        atomic_compare_exchange_strong(&core.bridge_state, &state, BRIDGE_IS_THERE);
+}
+
 static void fill_beat(struct beat_record *ret_beat) {
+    look_for_bridge();
     ret_beat->step = gate_count(&core.gate);
     ret_beat->step_ns = get(&core.last_end_ns);
     ret_beat->rss_bytes = get(&core.memory.rss_bytes);
@@ -225,6 +242,40 @@ void core_stop(void) {
     if (!core.is_set_up || atomic_load(&core.is_forked) || core.owner != getpid()) return;
     sender_stop(&core.sender);
     gate_leave(&core.gate);
+}
+
+/* ---- the bridge to libtorch */
+
+int core_bridge(const char *path, const char *torch, struct err *err) {
+    enum bridge_state state = atomic_load(&core.bridge_state);
+    if (state == BRIDGE_COUNTS) return 1;
+    if (state == BRIDGE_AWAITED || state == BRIDGE_IS_THERE) return 0;
+    if (access(path, F_OK) == 0) {
+        int rc = bridge_load(&core.bridge, path, torch, err);
+        if (rc == 0) atomic_store(&core.bridge_state, BRIDGE_COUNTS);
+        return rc ? rc : 1;
+    }
+    if (strlen(path) >= sizeof core.bridge_path || strlen(torch) >= sizeof core.bridge_torch)
+        return err_set(err, ERR_LIMIT, "the path of the bridge is too long");
+    memcpy(core.bridge_path, path, strlen(path) + 1);
+    memcpy(core.bridge_torch, torch, strlen(torch) + 1);
+    atomic_store(&core.bridge_state, BRIDGE_AWAITED);
+    return 0;
+}
+
+/* Between two steps, by the thread that trains. */
+static void bridge_came(uint64_t count) {
+    struct err err;
+    core_dirty(STEP_WHY_PREPARE);
+    int rc = bridge_load(&core.bridge, core.bridge_path, core.bridge_torch, &err);
+    atomic_store(&core.bridge_state, rc ? BRIDGE_NONE : BRIDGE_COUNTS);
+    if (core.hooks.bridged) core.hooks.bridged(count, rc ? err.message : NULL);
+}
+
+static void tell_devices(uint64_t now) {
+    char text[BRIDGE_EVENT_ROOM];
+    size_t size = bridge_event(&core.bridge, now, text);
+    if (size) core_event(text, size);
 }
 
 /* ---- a step */
@@ -269,11 +320,14 @@ static void make_record(uint32_t why) {
         .seq = seq,
     };
     if (atomic_load_explicit(&core.marked, memory_order_relaxed)) put_marks(&record);
+    if (atomic_load_explicit(&core.bridge_state, memory_order_relaxed) == BRIDGE_COUNTS)
+        bridge_step(&core.bridge, &record);
     atomic_store_explicit(&core.made, seq + 1, memory_order_relaxed);
     atomic_store_explicit(&core.last_end_ns, now, memory_order_relaxed);
     atomic_store_explicit(&core.last_mark_ns, now, memory_order_relaxed);
     uint64_t number = step_ring_push(&core.steps, &record);
     if (__builtin_expect(number && number % KICK_EVERY == 0, 0)) sender_kick(&core.sender);
+    if (record.valid & STEP_HAS_DEVICE) tell_devices(now);
 }
 
 /* All ranks have the same plan, so they all drop a schedule at the same count. */
@@ -303,6 +357,9 @@ uint64_t core_step(uint32_t why) {
     sender_resume(&core.sender);
     make_record(why);
     uint64_t count = gate_boundary(&core.gate);
+    if (__builtin_expect(
+            atomic_load_explicit(&core.bridge_state, memory_order_relaxed) == BRIDGE_IS_THERE, 0))
+        bridge_came(count);
     if (__builtin_expect(count >= atomic_load_explicit(&core.plan_at, memory_order_relaxed), 0))
         run_plan(count);
     atomic_store_explicit(&core.is_in_step, false, memory_order_relaxed);

@@ -19,7 +19,7 @@
 
 #define FASTCALL(function) ((PyCFunction)(void (*)(void))(function))
 
-static PyObject *on_prepare, *on_apply, *on_outcome, *on_plan;
+static PyObject *on_prepare, *on_apply, *on_outcome, *on_plan, *on_bridge;
 static PyObject *user_type, *user_value, *user_trace; /* raised in a call-back, not ours */
 
 /* ---- helpers */
@@ -134,6 +134,13 @@ static void call_outcome(uint32_t id, uint64_t count, const char *status) {
 static uint64_t call_plan(uint64_t count) {
     if (!on_plan) return 0;
     return take_count(PyObject_CallFunction(on_plan, "K", (unsigned long long)count));
+}
+
+static void call_bridged(uint64_t count, const char *fault) {
+    if (!on_bridge) return;
+    PyObject *result = PyObject_CallFunction(on_bridge, "Kz", (unsigned long long)count, fault);
+    if (!result) forget_error();
+    Py_XDECREF(result);
 }
 
 static void *unlock(void) {
@@ -295,6 +302,20 @@ static PyObject *py_stepped(PyObject *self, PyObject *unused) {
     Py_RETURN_NONE;
 }
 
+static PyObject *py_bridge(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self;
+    struct err err;
+    PyObject *path;
+    if (!has_args(count, 3, "bridge(path, torch, call_back)")) return NULL;
+    const char *torch = PyUnicode_AsUTF8AndSize(args[1], NULL);
+    if (!torch || !PyUnicode_FSConverter(args[0], &path)) return NULL;
+    int rc = core_bridge(PyBytes_AsString(path), torch, &err);
+    Py_DECREF(path);
+    if (rc < 0) return raise_err(&err);
+    set_callback(&on_bridge, args[2]);
+    return PyBool_FromLong(rc);
+}
+
 static PyObject *py_fault(PyObject *self, PyObject *unused) {
     (void)self, (void)unused;
     core_fault();
@@ -371,6 +392,10 @@ static PyMethodDef methods[] = {
     {"dirty", FASTCALL(py_dirty), METH_FASTCALL, "dirty(why): the step in progress is not clean"},
     {"mark", FASTCALL(py_mark), METH_FASTCALL,
      "mark(kind, value): a reading of the step in progress; below 0: time since the last"},
+    {"bridge", FASTCALL(py_bridge), METH_FASTCALL,
+     "bridge(path, torch, call_back) -> bool: torch's memory in each step; False: it is waited "
+     "for, call_back(count, fault) "
+     "is called by the step that found it"},
     {"event", FASTCALL(py_event), METH_FASTCALL,
      "event(data) -> bool: queue an event; False: dropped"},
     {"state", FASTCALL(py_state), METH_FASTCALL,
@@ -410,6 +435,7 @@ static int start_module(PyObject *module) {
         .unlock = unlock,
         .relock = relock,
         .forked = forked,
+        .bridged = call_bridged,
     });
     return 0;
 }

@@ -35,6 +35,7 @@ class Tape:
         self.step_number = [0] * ranks
         self.now = WRITTEN
         self.device = device
+        self.peaks: dict[int, int] = {}  # MB of torch's CPU allocator in a step under a variant; empty: not counted
         self.add(0, "job", command=["torchrun", f"--nproc-per-node={ranks}", "train.py"], name="train", start="2026-01-01T00:00:00Z",
                  state="running")  # fmt: skip
         for rank in range(ranks):
@@ -64,6 +65,8 @@ class Tape:
         forward, backward, optimizer = 0.35 * ms, 0.5 * ms, 0.08 * ms
         if self.device != "cpu":
             more |= {"device_bytes": (9000 + rank * 3) * MB, "device_peak": 11000 * MB}
+        if self.peaks:
+            more |= {"cpu_bytes": 100 * MB, "cpu_peak": (self.peaks[self.now] + rank) * MB, "allocs": 467}
         self.add(self.t[rank], "step", rank, step=number, variant=self.now, clean=not why, data_ms=round(0.03 * ms, 3),
                  forward_ms=round(forward, 3), backward_ms=round(backward, 3), optimizer_ms=round(optimizer, 3),
                  rss=(612 - rank % 7) * MB + number * 4096, **more)  # fmt: skip
@@ -200,6 +203,21 @@ def failed() -> Tape:
     return tape
 
 
+def memory() -> Tape:
+    """Torch's own figures: of rank 0 from the start on, of rank 1 since its library came; compiled needs less than eager."""
+    tape = Tape(2)
+    for rank, since in enumerate(({}, {"since": 76})):
+        tape.add(2, "bridge", rank, state="counting", library="/cache/bridge.so", **since)
+    tape.peaks = {WRITTEN: 290, EAGER: 400, DYNAMIC: 300}
+    tape.first()
+    tape.steps(40, 38.0)
+    tape.switch(1, EAGER)
+    tape.steps(20, 45.0)
+    tape.switch(2, DYNAMIC, compile_ms=9100)
+    tape.steps(40, 31.9)
+    return tape
+
+
 def many() -> Tape:
     tape = Tape(512)
     tape.first()
@@ -220,7 +238,7 @@ def empty() -> Tape:
     return tape
 
 
-TAPES: dict[str, Callable[[], Tape]] = {f.__name__: f for f in (healthy, storm, straggler, lost, stuck, failed, many, output, empty)}
+TAPES: dict[str, Callable[[], Tape]] = {f.__name__: f for f in (healthy, storm, straggler, lost, stuck, failed, memory, many, output, empty)}
 
 
 def write_all(folder: Path) -> Iterator[tuple[str, Path]]:

@@ -10,3 +10,11 @@ add_executable(pty_driver tests/support/pty_driver.c ${pty_sources}
   engine/run/shell_signals.c engine/run/ending.c engine/run/job_exec.c
   engine/run/keeper.c engine/run/witness.c engine/run/descriptors.c engine/run/say.c engine/run/launch.c engine/wire/frame.c)
 target_link_libraries(pty_driver PRIVATE room_base)
+
+# A bridge to libtorch that needs no torch, for the unit test of its loader.
+if(TARGET rank_test_bridge)
+  add_library(fake_bridge MODULE ${CMAKE_SOURCE_DIR}/tests/support/fake_bridge.c)
+  set_target_properties(fake_bridge PROPERTIES PREFIX "")
+  target_compile_definitions(rank_test_bridge PRIVATE FAKE_BRIDGE="$<TARGET_FILE:fake_bridge>")
+  add_dependencies(rank_test_bridge fake_bridge)
+endif()

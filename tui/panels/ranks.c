@@ -48,18 +48,27 @@ static unsigned state_style(enum snapshot_activity activity) {
     }
 }
 
-/* The device's where there is one, told or not, else the process's own. */
+/* The device's where there is one, told or not; else that of torch's CPU allocator, if it tells
+ * all; else the process's own. */
 static bool has_device(const struct snapshot_rank *rank) {
     const char *device = rank->who ? rank->who->device : NULL;
     return !isnan(rank->device_bytes) || (device && strcmp(device, "cpu") != 0);
 }
 
+static bool has_whole_cpu(const struct snapshot_rank *rank) {
+    return rank->cpu_is_whole && !isnan(rank->cpu_bytes);
+}
+
 static double memory_of(const struct snapshot_rank *rank) {
-    return has_device(rank) ? rank->device_bytes : rank->rss;
+    return has_device(rank)      ? rank->device_bytes
+           : has_whole_cpu(rank) ? rank->cpu_bytes
+                                 : rank->rss;
 }
 
 static double peak_of(const struct snapshot_rank *rank) {
-    return has_device(rank) ? rank->device_peak : rank->rss_peak;
+    return has_device(rank)      ? rank->device_peak
+           : has_whole_cpu(rank) ? rank->cpu_most
+                                 : rank->rss_peak;
 }
 
 static double ratio_of(const struct snapshot_rank *rank) {
@@ -170,8 +179,8 @@ static const struct table_column columns[] = {
      show_recompiles, recompiles_number},
     {"breaks", "breaks", "graph breaks told", 6, 0, ALIGN_RIGHT, true, 5, 0, show_breaks,
      breaks_number},
-    {"memory", "memory", "memory now: of the device, on CPU of the process", 7, 0, ALIGN_RIGHT,
-     true, 7, 0, show_memory, memory_number},
+    {"memory", "memory", "memory now: of the device, else torch's on the CPU, else of the process",
+     7, 0, ALIGN_RIGHT, true, 7, 0, show_memory, memory_number},
     {"peak", "peak", "largest memory so far", 7, 0, ALIGN_RIGHT, true, 8, 0, show_peak,
      peak_number},
     {"state", "state", "what it does", 9, 1, ALIGN_LEFT, false, 0, 0, show_state, NULL},
@@ -278,6 +287,48 @@ static int line(struct area area, int y, const char *name, const char *value) {
     return y + 1;
 }
 
+static void add_peak(const struct snapshot_use *use, char *ret, size_t size) {
+    if (isnan(use->torch_peak)) return;
+    int used = snprintf(ret, size, ", memory %s", format_bytes(use->torch_peak).text);
+    if (isnan(use->memory_over_eager) || used < 0 || (size_t)used >= size) return;
+    snprintf(ret + used, size - (size_t)used, ", %s of eager's",
+             format_ratio(use->memory_over_eager).text);
+}
+
+/* What torch's allocators tell. */
+static int torch_lines(struct area area, int y, const struct snapshot_rank *rank) {
+    char text[300];
+    if (!isnan(rank->device_bytes)) {
+        int size =
+            snprintf(text, sizeof text, "%s in tensors, peak %s",
+                     format_bytes(rank->device_bytes).text, format_bytes(rank->device_peak).text);
+        if (!isnan(rank->reserved))
+            snprintf(text + size, sizeof text - (size_t)size,
+                     ", %s reserved, %s retries, %s times out of memory",
+                     format_bytes(rank->reserved).text, format_count(rank->retries).text,
+                     format_count(rank->ooms).text);
+        y = line(area, y, "device", text);
+    }
+    if (!isnan(rank->cpu_bytes)) {
+        char since[48] = "";
+        if (rank->cpu_is_counted && !rank->cpu_is_whole)
+            snprintf(since, sizeof since, "since step %llu: ", (unsigned long long)rank->cpu_since);
+        snprintf(text, sizeof text,
+                 "%s%s in tensors, peak %s in the step, %s in any, %s allocations", since,
+                 format_bytes(rank->cpu_bytes).text, format_bytes(rank->cpu_peak).text,
+                 format_bytes(rank->cpu_most).text, format_count(rank->allocs).text);
+        y = line(area, y, "CPU", text);
+    }
+    return y;
+}
+
+static void resident_line(struct area area, int y, const struct snapshot_rank *rank) {
+    char text[100];
+    snprintf(text, sizeof text, "%s now, the most %s", format_bytes(rank->rss).text,
+             format_bytes(rank->rss_peak).text);
+    line(area, y, "resident", isnan(rank->rss) ? "" : text);
+}
+
 static void detail(void *state, const struct view *view, struct area area) {
     struct ranks_panel *panel = state;
     size_t row;
@@ -303,15 +354,19 @@ static void detail(void *state, const struct view *view, struct area area) {
                  unit->origin ? unit->origin : "-");
         y = line(body, y, "unit", text);
     }
+    y = torch_lines(body, y, rank);
     for (size_t i = 0; i < rank->use_count; i++) {
         const struct snapshot_use *use = &rank->uses[i];
         const struct snapshot_variant *variant = snapshot_variant(view->snapshot, use->variant);
-        snprintf(text, sizeof text, "%.60s: %llu steps, %s ms, compiled %s",
-                 variant && variant->label ? variant->label : "-", (unsigned long long)use->steps,
-                 format_ms(use->median_ms * ns_of_ms).text,
-                 format_duration(use->compile_s * ns_of_s).text);
+        int size =
+            snprintf(text, sizeof text, "%.60s: %llu steps, %s ms, compiled %s",
+                     variant && variant->label ? variant->label : "-",
+                     (unsigned long long)use->steps, format_ms(use->median_ms * ns_of_ms).text,
+                     format_duration(use->compile_s * ns_of_s).text);
+        add_peak(use, text + size, sizeof text - (size_t)size);
         y = line(body, y, "settings", text);
     }
+    resident_line(body, y, rank);
 }
 
 static int rows(const struct view *view) {

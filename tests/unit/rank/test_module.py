@@ -83,7 +83,7 @@ class Connection:
         return [payload for k, payload in self.frames if k == kind]
 
     def steps(self) -> list[dict[str, int]]:
-        names = "step end dur data forward backward optimizer rss cpu cpu_peak device device_peak variant ops valid why seq reserved"
+        names = "step end dur data forward backward optimizer rss cpu cpu_peak device device_peak variant ops valid why seq allocs"
         found = []
         for payload in self.of(STEPS):
             assert len(payload) % STEP.size == 0
