@@ -33,6 +33,7 @@ _codes: set[Any] = set()
 
 class Begun(NamedTuple):
     unit: Callable[[], Any]
+    index: int | None
     spec: Any
     variant: int
     limits: tuple[int, ...] | None  # as the thread that compiles sees them
@@ -75,7 +76,8 @@ def remember(compile_id: Any) -> Begun | None:
         spec = getattr(unit.now, "spec", unit.now) if unit is not None else None
         held = weakref.ref(unit) if unit is not None else core.nothing
         thread, inference = threading.current_thread().name, torch.is_inference_mode_enabled()
-        _begun[name] = Begun(held, spec, text.key(switch.current), again.limits(), again.versions(), thread, inference)
+        index = unit.index if unit is not None and unit.index >= 0 else None
+        _begun[name] = Begun(held, index, spec, text.key(switch.current), again.limits(), again.versions(), thread, inference)
         while len(_begun) > LIMIT:
             _begun.popitem(last=False)
     return _begun[name]
@@ -140,8 +142,7 @@ def poll() -> None:
         fresh.append(record)
     if fresh:
         _last = fresh[0]
-    compiled = {_tell(record) for record in reversed(fresh)} - {None}
-    breaks.poll(compiled.pop() if len(compiled) == 1 else None)
+    breaks.poll([_tell(record) for record in reversed(fresh)])
     register()
 
 
@@ -262,8 +263,7 @@ def _why(name: str, trigger: str, frame: str | None, cause: Cause | None) -> tup
     return frame, cause.fields() if cause is not None else {}
 
 
-def _tell(record: Any) -> int | None:
-    """Returns the index of the unit."""
+def _tell(record: Any) -> breaks.Compiled:
     name = _id(record.compile_id)
     begun, asked = _begun.get(name), again.of(name)
     file, line, function = _code(record, asked)
@@ -279,11 +279,13 @@ def _tell(record: Any) -> int | None:
     graph["breaks"] = getattr(record, "num_graph_breaks", None)
     frame = f"{function} {os.path.basename(file)}:{line}" if file else None
     frame, why = _why(name, trigger, frame, _cause(record, trigger, begun, asked, hit))
+    variant = begun.variant if begun is not None else text.key(switch.current)
+    index = unit.index if unit is not None else begun.index if begun is not None else None
     events.tell(
         "compile",
         ns=_ended_ns(record),
-        unit=None if unit is None else unit.index,
-        variant=begun.variant if begun is not None else text.key(switch.current),
+        unit=index,
+        variant=variant,
         id=name,
         frame=frame,
         trigger=trigger,
@@ -296,9 +298,7 @@ def _tell(record: Any) -> int | None:
         failed=hit or getattr(record, "fail_type", None),
         **why,
     )
-    if hit is None:
-        breaks.from_failure(record, None if unit is None else unit.index)
-    return None if unit is None else unit.index
+    return breaks.Compiled(record, unit, index, variant)
 
 
 def _cache(record: Any) -> dict[str, int]:

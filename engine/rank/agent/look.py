@@ -17,15 +17,21 @@ from typing import Any
 _DICTS = (dict, OrderedDict, defaultdict)
 _CONTAINERS = (dict, OrderedDict, defaultdict, list, tuple, set, frozenset, str, bytes)
 _FUNCTION_PARTS = ("__code__", "__defaults__", "__kwdefaults__", "__closure__")
-_LIBRARIES = tuple({os.path.join(path, "") for name in ("purelib", "platlib", "stdlib") if (path := sysconfig.get_path(name))})
+_PACKAGES = tuple({os.path.join(path, "") for name in ("purelib", "platlib") if (path := sysconfig.get_path(name))})
+_STANDARD = tuple({os.path.join(path, "") for name in ("stdlib", "platstdlib") if (path := sysconfig.get_path(name))})
 
 
 class Unknown(Exception):
     """Cannot be looked up without running code of the script."""
 
 
+def is_standard(file: str) -> bool:
+    """Of Python's own library."""
+    return file.startswith(_STANDARD) and not file.startswith(_PACKAGES) or file.startswith("<")
+
+
 def is_library(file: str) -> bool:
-    return file.startswith(_LIBRARIES) or file.startswith("<") or "/site-packages/" in file or is_torch(file)
+    return file.startswith(_PACKAGES) or "/site-packages/" in file or is_standard(file) or is_torch(file)
 
 
 def is_torch(file: str) -> bool:
