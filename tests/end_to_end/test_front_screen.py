@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import pty
 import select
@@ -62,6 +63,12 @@ class Terminal:
             if what in shown if isinstance(what, str) else what(shown):
                 return shown
             assert time.monotonic() < end, f"not shown: {what}\n{shown}"
+
+    def pump_until(self, condition: Callable[[], bool]) -> None:
+        end = time.monotonic() + BOUND_S
+        while not condition():
+            self.pump()
+            assert time.monotonic() < end, f"did not come\n{self.shown()}"
 
     def type(self, keys: str) -> None:
         os.write(self.fd, keys.encode())
@@ -145,7 +152,7 @@ def test_exit_code_is_the_jobs_and_its_last_lines_stay(folder: Path) -> None:
         assert screen.exit_code() == 7
         assert screen.is_given_back()
         lines = screen.shown().splitlines()
-        assert lines[:2] == ["first", "second"] and "inductop replay" in lines[2]
+        assert lines[:3] == ["first", "second", "inductop: no rank was seen"] and "inductop replay" in lines[4]
 
 
 @pytest.mark.parametrize("turn", range(5))
@@ -242,6 +249,34 @@ def test_engine_that_is_killed_is_replaced_and_the_job_does_not_notice(folder: P
         screen.until(lambda shown: engine_of(folder) not in (None, before) and "live" in shown.splitlines()[0])
         screen.type("i\r")
         assert screen.exit_code() == 5
+
+
+def test_front_waits_for_the_engine_whose_files_a_script_reads_next(folder: Path) -> None:
+    events = folder / "events.jsonl"
+    with terminal(folder, "--json", str(events), *job(WAITS)) as screen:
+        screen.until(lambda shown: "ready" in shown and "live" in shown.splitlines()[0])
+        engine = engine_of(folder)
+        assert engine
+        os.kill(engine, signal.SIGSTOP)
+        screen.type("i\r")
+        screen.pump_until(lambda: b"got" in screen.bytes[screen.bytes.rfind(b"\x1b[?1049l") :])
+        assert os.waitpid(screen.pid, os.WNOHANG) == (0, 0)
+        os.kill(engine, signal.SIGCONT)
+        assert screen.exit_code() == 5
+        assert json.loads(events.read_text().splitlines()[-1])["kind"] == "summary"
+        assert "inductop: no rank was seen" in screen.shown()
+
+
+def test_engine_that_does_not_end_holds_nobody_for_long(folder: Path) -> None:
+    with terminal(folder, *job(WAITS)) as screen:
+        screen.until(lambda shown: "ready" in shown and "live" in shown.splitlines()[0])
+        engine = engine_of(folder)
+        assert engine
+        os.kill(engine, signal.SIGSTOP)
+        screen.type("i\r")
+        assert screen.exit_code() == 5
+        assert "the engine has not ended" in screen.shown()
+        os.kill(engine, signal.SIGKILL)
 
 
 def test_ctrl_z_suspends_the_screen_only(folder: Path) -> None:
