@@ -69,7 +69,7 @@ static void choose_group(struct app *app) {
     struct view *view = &app->view;
     view->group = main_group(snapshot);
     view->rank = cursor_rank(app);
-    bool is_chosen = app->wish.focus == PLACE_RANKS || app->open_view == 2;
+    bool is_chosen = app->wish.focus == PLACE_RANKS || app->open_view == VIEW_RANKS;
     if (view->rank && is_chosen) view->group = snapshot->groups[view->rank->group];
     bool is_inside =
         view->rank && view->group && snapshot->groups[view->rank->group] == view->group;
@@ -107,6 +107,12 @@ static void put_facts(struct app *app) {
     view->is_frozen = app->is_frozen;
 }
 
+static bool is_deeper(const struct app *app) {
+    const struct table *table = app_focus_table(app);
+    bool has_filter = table && table_filter(table)[0];
+    return app->open_view != VIEW_OVERVIEW || app->wish.zoom != PLACE_COUNT || has_filter;
+}
+
 static unsigned scopes_of(const struct app *app) {
     if (app->is_asking) return keymap_scopes(KEY_SCOPE_DIALOG);
     if (app->is_input) return keymap_scopes(KEY_SCOPE_JOB);
@@ -114,7 +120,9 @@ static unsigned scopes_of(const struct app *app) {
     const struct panel_class *class = app_focus_class(app);
     enum key_scope scope = class ? class->scope : KEY_SCOPE_ALL;
     unsigned scopes = keymap_scopes(scope);
-    if (app->view.is_tape && scopes & 1u << KEY_SCOPE_ALL) scopes |= 1u << KEY_SCOPE_REPLAY;
+    if (!(scopes & 1u << KEY_SCOPE_ALL)) return scopes;
+    if (app->view.is_tape) scopes |= 1u << KEY_SCOPE_REPLAY;
+    if (is_deeper(app)) scopes |= 1u << KEY_SCOPE_DEEPER;
     return scopes;
 }
 

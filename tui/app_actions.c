@@ -22,7 +22,7 @@ typedef unsigned handler(struct app *app, int argument);
 /* ---- what is seen ---- */
 
 static unsigned do_view(struct app *app, int argument) {
-    if (argument == 5 && !app->presets) app_read_presets(app);
+    if (argument == VIEW_PRESETS && !app->presets) app_read_presets(app);
     app_show(app, argument);
     return 0;
 }
@@ -35,7 +35,7 @@ static unsigned do_log(struct app *app, int argument) {
 
 static unsigned do_help(struct app *app, int argument) {
     (void)argument;
-    app->view.help_scopes = app->view.scopes;
+    app->view.help_scopes = app->view.scopes | 1u << KEY_SCOPE_DEEPER;
     app->view_before_help = app->open_view;
     app_show(app, VIEW_HELP);
     return 0;
@@ -128,14 +128,14 @@ MOVE(end, TABLE_END)
 
 static unsigned do_open(struct app *app, int argument) {
     (void)argument;
-    if (app->open_view == 5)
+    if (app->open_view == VIEW_PRESETS)
         app_stage_preset(app);
     else if (app->open_view != VIEW_OVERVIEW)
         return 0;
     else if (app->wish.focus == PLACE_SETTINGS)
         return app_turn_row(app, 1);
     else if (app->wish.focus == PLACE_RANKS)
-        app_show(app, 2);
+        app_show(app, VIEW_RANKS);
     else if (app->wish.focus == PLACE_FINDINGS)
         app_show(app, VIEW_FINDINGS);
     else

@@ -213,7 +213,7 @@ void app_read_presets(struct app *app) {
 unsigned app_do_presets(struct app *app, int argument) {
     (void)argument;
     app_read_presets(app);
-    app_show(app, app->open_view == 5 ? VIEW_OVERVIEW : 5);
+    app_show(app, app->open_view == VIEW_PRESETS ? VIEW_OVERVIEW : VIEW_PRESETS);
     return 0;
 }
 
@@ -230,6 +230,12 @@ void app_stage_preset(struct app *app) {
         app_tell(app, STYLE_PLAIN, "preset '%s' is what is in force", name);
 }
 
+static struct table *preset_table(struct app *app) {
+    int panel = panel_of_view(VIEW_PRESETS);
+    size_t count;
+    return panel_classes(&count)[panel]->table(app->states[panel]);
+}
+
 unsigned app_do_save_preset(struct app *app, int argument) {
     (void)argument;
     app_ask(app, PURPOSE_SAVE, "save the settings in force as preset:", "");
@@ -244,6 +250,7 @@ unsigned app_accept_save(struct app *app, const char *text) {
         return 0;
     }
     app_read_presets(app);
+    table_go(preset_table(app), shelf_row(path));
     app_tell(app, STYLE_GOOD, "saved as %s", path);
     return ACTION_EFFECT_SAVE;
 }

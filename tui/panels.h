@@ -17,7 +17,18 @@
 #include "tui/view.h"
 
 enum { PANEL_COUNT = 15 };
-enum { VIEW_OVERVIEW = 1, VIEW_LOG = 100, VIEW_HELP, VIEW_FINDINGS, VIEW_NONE = 0 };
+enum {
+    VIEW_NONE = 0,
+    VIEW_OVERVIEW = 1, /* up to VIEW_OUTPUT: the digits */
+    VIEW_RANKS,
+    VIEW_COMPILES,
+    VIEW_BREAKS,
+    VIEW_PRESETS,
+    VIEW_OUTPUT,
+    VIEW_LOG = 100,
+    VIEW_HELP,
+    VIEW_FINDINGS
+};
 
 struct panel_class {
     const char *name, *title, *help;

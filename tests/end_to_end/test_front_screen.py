@@ -210,6 +210,25 @@ def test_ctrl_c_asks_and_twice_interrupts(folder: Path) -> None:
         assert "caught" in screen.shown()
 
 
+def test_ctrl_c_on_a_screen_that_came_later_asks_too(folder: Path) -> None:
+    with terminal(folder, *job('trap "echo caught; exit 3" INT; echo ready; while :; do sleep 0.1; done')) as screen:
+        screen.until("ready")
+        with terminal(folder, "attach", "job") as later:
+            later.until("ready")
+            later.type("\x03")
+            later.until("interrupt the job")
+            later.type("\x1b")
+            later.until(lambda shown: "interrupt the job" not in shown)
+            later.type("\x03")
+            later.until("interrupt the job")
+            later.type("\x03")
+            later.until("ended, exit 3")
+            later.type("q")
+            assert later.exit_code() == 0
+            assert later.is_given_back() and "no rank was seen" in later.shown() and "'job' has ended" in later.shown()
+        assert screen.exit_code() == 3
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
 def test_signals_to_the_front_pass_to_the_job(folder: Path, number: signal.Signals) -> None:
     name = number.name.removeprefix("SIG")

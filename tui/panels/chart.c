@@ -98,7 +98,7 @@ static void draw(void *state, const struct view *view, struct area area, bool ha
     struct area body = draw_title(view, area, has_focus);
     if (view->rank) fill(&data, view, body.at.width);
     if (data.count == 0) {
-        area_text(body, 1, 0, STYLE_DIM, "no step yet");
+        area_text(body, 1, 0, STYLE_DIM, "no step yet: the first compiles");
         return;
     }
     struct chart chart = {.values = data.values,
