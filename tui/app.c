@@ -110,7 +110,8 @@ static void put_facts(struct app *app) {
 static bool is_deeper(const struct app *app) {
     const struct table *table = app_focus_table(app);
     bool has_filter = table && table_filter(table)[0];
-    return app->open_view != VIEW_OVERVIEW || app->wish.zoom != PLACE_COUNT || has_filter;
+    return app->open_view != VIEW_OVERVIEW || app->wish.zoom != PLACE_COUNT || has_filter ||
+           app->unit[0];
 }
 
 static unsigned scopes_of(const struct app *app) {
@@ -134,6 +135,7 @@ void app_refresh(struct app *app) {
     put_facts(app);
     choose_group(app);
     staging_set_now(&app->staging, view->group ? view->group->settings : NULL);
+    view->unit = app->unit[0] ? app->unit : NULL;
     view->message = app->message;
     view->presets = app->presets;
     view->help_filter = app->help_filter;

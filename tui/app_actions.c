@@ -128,6 +128,7 @@ MOVE(end, TABLE_END)
 
 static unsigned do_open(struct app *app, int argument) {
     (void)argument;
+    if (app_open_unit(app)) return 0;
     if (app->open_view == VIEW_PRESETS)
         app_stage_preset(app);
     else if (app->open_view != VIEW_OVERVIEW)
@@ -153,6 +154,8 @@ static unsigned do_back(struct app *app, int argument) {
         app->wish.zoom = PLACE_COUNT;
     else if (table && table_filter(table)[0])
         table_set_filter(table, "", NULL);
+    else if (app->open_view == VIEW_OVERVIEW)
+        app->unit[0] = 0;
     else
         app_show(app, VIEW_OVERVIEW);
     return 0;

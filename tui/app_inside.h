@@ -44,6 +44,7 @@ struct app {
     void *states[PANEL_COUNT];
     struct view view;
     struct staging staging;
+    char unit[UNIT_OWNER_SIZE]; /* see view.unit; "": none */
     struct preset_shelf *presets;
     struct layout_wish wish;
     struct layout layout; /* of the last drawing */
@@ -108,6 +109,7 @@ unsigned app_do_baseline(struct app *app, int argument);
 unsigned app_do_presets(struct app *app, int argument);
 unsigned app_do_save_preset(struct app *app, int argument);
 unsigned app_turn_row(struct app *app, int direction); /* of the settings */
+bool app_open_unit(struct app *app); /* that of the cursor; false: it is on none */
 unsigned app_accept_edit(struct app *app, const char *text);
 unsigned app_accept_save(struct app *app, const char *text);
 void app_read_presets(struct app *app);

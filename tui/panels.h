@@ -49,8 +49,8 @@ struct panel_class {
     /* Its table, for keys that move, sort, filter and tag. NULL: it has none. */
     struct table *(*table)(void *state);
 
-    /* What the row of the cursor is about: the key of a setting, the name of a preset. NULL: it is
-     * about nothing that can be named so. Lent until the next update. */
+    /* What the row of the cursor is about: the key of a setting, the name of a preset, a unit as
+     * "UNIT/". NULL: it is about nothing that can be named so. Lent until the next update. */
     const char *(*subject)(void *state);
 
     /* A panel of text moves by itself; NULL: it does not move. */

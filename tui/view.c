@@ -51,6 +51,28 @@ char *pairs_label(const struct snapshot_pairs *pairs) {
     return label;
 }
 
+static bool is_good_owner(const char *name) {
+    return name && *name && strlen(name) < UNIT_OWNER_SIZE && !strpbrk(name, "/=,\"\\ ");
+}
+
+void unit_owner(const struct snapshot_units *units, int64_t unit, char ret[UNIT_OWNER_SIZE]) {
+    const char *name = NULL;
+    for (size_t i = 0; units && i < units->count; i++)
+        if (units->units[i].unit == unit) name = units->units[i].name;
+    bool is_its_own = is_good_owner(name);
+    for (size_t i = 0; is_its_own && i < units->count; i++)
+        if (units->units[i].unit != unit && units->units[i].name)
+            is_its_own = strcmp(units->units[i].name, name) != 0;
+    if (is_its_own)
+        snprintf(ret, UNIT_OWNER_SIZE, "%s", name);
+    else
+        snprintf(ret, UNIT_OWNER_SIZE, "%lld", (long long)unit);
+}
+
+bool can_unit_be_set(const struct snapshot_unit *unit) {
+    return !unit->origin || strcmp(unit->origin, "inductop") != 0;
+}
+
 uint64_t rank_id(const struct snapshot *snapshot, const struct snapshot_rank *rank) {
     const char *key = rank->group < snapshot->group_count ? snapshot->groups[rank->group]->key : "";
     return (uint64_t)str_hash(key, strlen(key)) << 32 | (uint32_t)rank->rank;
