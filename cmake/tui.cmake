@@ -7,8 +7,8 @@ pkg_check_modules(VTERM IMPORTED_TARGET vterm)
 if(NCURSES_FOUND AND TERMKEY_FOUND)
   file(GLOB tui_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tui/*.c)
   list(REMOVE_ITEM tui_sources ${CMAKE_SOURCE_DIR}/tui/main.c)
-  set(app_sources view staging reproduce preset_shelf panels app app_keys app_actions app_turning app_job script screen command
-      replay_command attach_command farewell front)
+  set(app_sources view staging reproduce preset_shelf panels app app_keys app_actions app_turning app_table app_job script screen command
+      replay_command attach_command farewell front taste)
   list(TRANSFORM app_sources REPLACE "(.+)" "${CMAKE_SOURCE_DIR}/tui/\\1.c")
   list(REMOVE_ITEM tui_sources ${app_sources})
   file(GLOB panel_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tui/panels/*.c)

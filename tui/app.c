@@ -33,6 +33,11 @@ struct table *app_focus_table(const struct app *app) {
     return class_of(panel)->table(app->states[panel]);
 }
 
+struct table *app_table_at(const struct app *app, enum place place) {
+    int panel = panel_at(place);
+    return panel < 0 || !class_of(panel)->table ? NULL : class_of(panel)->table(app->states[panel]);
+}
+
 void app_show(struct app *app, int view) {
     if (view != VIEW_OVERVIEW && panel_of_view(view) < 0) return;
     app->open_view = view;
@@ -57,8 +62,7 @@ static const struct snapshot_group *main_group(const struct snapshot *snapshot) 
 }
 
 static const struct snapshot_rank *cursor_rank(const struct app *app) {
-    int panel = panel_at(PLACE_RANKS);
-    uint64_t id = table_cursor_id(class_of(panel)->table(app->states[panel]));
+    uint64_t id = table_cursor_id(app_table_at(app, PLACE_RANKS));
     for (size_t i = 0; i < app->snapshot->rank_count; i++)
         if (rank_id(app->snapshot, app->snapshot->ranks[i]) == id) return app->snapshot->ranks[i];
     return NULL;
@@ -296,6 +300,7 @@ struct app *app_new(const struct app_options *options) {
     const struct panel_class *const *classes = panel_classes(&count);
     app->feed = options->feed;
     app->is_front = options->is_front;
+    app->has_taste = options->has_taste;
     app->support = options->support ? mem_strdup(options->support) : NULL;
     app->open_view = VIEW_OVERVIEW;
     app->wish = (struct layout_wish){.focus = PLACE_SETTINGS, .zoom = PLACE_COUNT};
@@ -307,6 +312,7 @@ struct app *app_new(const struct app_options *options) {
     settings_init(&app->request.change);
     for (size_t i = 0; i < count; i++)
         if (classes[i]->open) app->states[i] = classes[i]->open();
+    app_recall_columns(app);
     app->snapshot = feed_snapshot(app->feed);
     app_refresh(app);
     return app;
@@ -323,6 +329,7 @@ struct app *app_free(struct app *app) {
     staging_done(&app->staging);
     settings_done(&app->request.change);
     canvas_free(app->drawn);
+    buf_done(&app->copied);
     free(app->support);
     free(app);
     return NULL;

@@ -107,6 +107,8 @@ static unsigned move(struct app *app, enum table_move where) {
     }
     const struct panel_class *class = app_focus_class(app);
     struct table *table = app_focus_table(app);
+    bool is_chart = app->open_view == VIEW_OVERVIEW && app->wish.focus == PLACE_CHART;
+    if (is_chart) table = app_table_at(app, PLACE_RANKS); /* whose steps are charted */
     if (table)
         table_move(table, where);
     else if (class && class->move)
@@ -325,6 +327,8 @@ static handler *const handlers[ACTION_COUNT] = {
     [ACTION_TAG] = do_tag,
     [ACTION_UNTAG] = do_untag,
     [ACTION_FOLLOW] = do_follow,
+    [ACTION_COPY] = app_do_copy,
+    [ACTION_COLUMNS] = app_do_columns,
     [ACTION_WRITE] = do_write,
     [ACTION_INPUT] = app_do_input,
     [ACTION_QUIT] = app_do_leave,
@@ -353,6 +357,7 @@ unsigned app_accept(struct app *app, enum purpose purpose, const char *text) {
     case PURPOSE_EDIT: return app_accept_edit(app, text);
     case PURPOSE_SEEK: return accept_seek(app, text);
     case PURPOSE_FIND: return accept_find(app, text);
+    case PURPOSE_COLUMNS: return app_accept_columns(app, text);
     case PURPOSE_SAVE: return app_accept_save(app, text);
     default: return 0;
     }

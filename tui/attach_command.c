@@ -65,8 +65,8 @@ static int show(const struct session *session, const struct command_words *words
                                                            .start_engine = engine_process_start,
                                                            .changed = on_change,
                                                            .ctx = &attached});
-    struct app *app =
-        app_new(&(struct app_options){.feed = feed, .support = support, .ink = words->ink});
+    struct app *app = app_new(&(struct app_options){
+        .feed = feed, .support = support, .has_taste = true, .ink = words->ink});
     attached.app = app;
     struct job_terminal *terminal =
         job_terminal_open(&(struct job_terminal_options){.loop = &loop,

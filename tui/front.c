@@ -165,8 +165,8 @@ static void open_app(struct front *front, const char *support) {
                                                      .start_engine = engine_process_start,
                                                      .changed = on_change,
                                                      .ctx = front});
-    front->app =
-        app_new(&(struct app_options){.feed = front->feed, .support = support, .is_front = true});
+    front->app = app_new(&(struct app_options){
+        .feed = front->feed, .support = support, .is_front = true, .has_taste = true});
     front->terminal = job_terminal_open(&(struct job_terminal_options){.loop = &front->loop,
                                                                        .session = session,
                                                                        .output = on_output,

@@ -53,6 +53,10 @@ struct panel_class {
      * "UNIT/". NULL: it is about nothing that can be named so. Lent until the next update. */
     const char *(*subject)(void *state);
 
+    /* What is worth copying of the row of the cursor, added to `ret`; nothing added: nothing is.
+     * NULL: the row's text, when there is a table. */
+    void (*copy)(void *state, const struct view *view, struct buf *ret);
+
     /* A panel of text moves by itself; NULL: it does not move. */
     void (*move)(void *state, enum table_move move);
 

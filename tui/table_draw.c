@@ -44,7 +44,8 @@ static void stretch(const struct table *table, struct table_span *spans, int lef
 
 static void measure(struct table *table, int width) {
     struct table_span *spans = table->spans;
-    for (size_t i = 0; i < table->column_count; i++) spans[i].width = table->columns[i].width;
+    for (size_t i = 0; i < table->column_count; i++)
+        spans[i].width = table->hidden >> i & 1 ? 0 : table->columns[i].width;
     while (width_of(table, spans) > width && leave_one_out(table, spans)) {
     }
     stretch(table, spans, width - width_of(table, spans));

@@ -8,6 +8,7 @@
 #include "engine/base/attr.h"
 #include "engine/base/str.h"
 #include "tui/pieces.h"
+#include "tui/reproduce.h"
 #include "tui/table.h"
 #include "engine/base/banned.h"
 
@@ -40,6 +41,14 @@ void show_printf(struct table_cell *cell, unsigned style, const char *format, ..
     vsnprintf(cell->text, sizeof cell->text, format, args);
     va_end(args);
     cell->style = style;
+}
+
+void put_command(struct buf *ret, const struct view *view, const struct settings *settings) {
+    const struct snapshot_job *job = view->snapshot->job;
+    buf_puts(ret, "inductop ");
+    reproduce_options(ret, settings);
+    buf_printf(ret, "%s-- %s", settings->count ? " " : "",
+               job && job->command ? job->command : "COMMAND");
 }
 
 char *pairs_label(const struct snapshot_pairs *pairs) {

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "engine/base/attr.h"
+#include "engine/base/buf.h"
 #include "engine/data/snapshot.h"
 #include "engine/setup/settings.h"
 #include "tui/chart.h"
@@ -92,6 +93,9 @@ void unit_owner(const struct snapshot_units *units, int64_t unit, char ret[UNIT_
 
 /* Could it have settings of its own? What is compiled in place on our account cannot. */
 bool can_unit_be_set(const struct snapshot_unit *unit);
+
+/* The command that runs the job with these settings from its start. Added to `ret`. */
+void put_command(struct buf *ret, const struct view *view, const struct settings *settings);
 
 /* Settings pairs as a short label, "regional dynamic=on", "as written". The caller frees it. */
 char *pairs_label(const struct snapshot_pairs *pairs);

@@ -4,11 +4,13 @@ shown. No test here needs torch."""
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import fcntl
 import json
 import os
 import pty
+import re
 import select
 import shutil
 import signal
@@ -35,8 +37,10 @@ class Terminal:
         self.size, self.bytes, self.is_open = size, b"", True
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
-            env = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "INDUCTOP_TMPDIR": str(folder)}
-            env.pop("INDUCTOP_SESSION", None)
+            env = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "INDUCTOP_TMPDIR": str(folder),
+                   "XDG_CONFIG_HOME": str(folder / "config")}  # fmt: skip
+            for name in ("INDUCTOP_SESSION", "NO_COLOR", "COLORFGBG"):
+                env.pop(name, None)
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
             os.execve(INDUCTOP, [INDUCTOP, *words], env)
         self.status: int | None = None
@@ -296,6 +300,38 @@ def test_engine_that_does_not_end_holds_nobody_for_long(folder: Path) -> None:
         assert screen.exit_code() == 5
         assert "the engine has not ended" in screen.shown()
         os.kill(engine, signal.SIGKILL)
+
+
+def test_theme_and_columns_are_kept_for_the_next_screen(folder: Path) -> None:
+    with terminal(folder, *job(WAITS)) as screen:
+        screen.until("ready")
+        screen.type("T")
+        screen.until("theme light")
+        screen.type("2C")
+        screen.until("columns (none: all):")
+        screen.type("\x15rank ms\r")
+        screen.until(lambda shown: "recomp" not in shown)
+        screen.type("q\r")
+        assert screen.exit_code() == 0
+    with terminal(folder, "attach", "job") as later:
+        later.until("ready")
+        later.type("T")
+        later.until("theme high-contrast")
+        later.type("2")
+        later.until(lambda shown: "Rank" in shown.splitlines()[1] and "recomp" not in shown)
+    assert (folder / "config/inductop/screen").read_text() == "columns.ranks rank ms\ntheme high-contrast\n"
+    end_job(folder)
+
+
+def test_what_is_copied_goes_to_the_terminals_clipboard(folder: Path) -> None:
+    with terminal(folder, *job(WAITS)) as screen:
+        screen.until("ready")
+        screen.type("y")
+        screen.until("to the clipboard: inductop -- sh -c")
+        found = re.search(rb"\x1b\]52;c;([A-Za-z0-9+/=]*)\x07", screen.bytes)
+        assert found and base64.b64decode(found[1]).decode().startswith("inductop -- sh -c echo ready")
+        screen.type("i\r")
+        assert screen.exit_code() == 5
 
 
 def test_ctrl_z_suspends_the_screen_only(folder: Path) -> None:

@@ -103,6 +103,14 @@ static const char *subject(void *state) {
     return item ? item->name : NULL;
 }
 
+static void copy(void *state, const struct view *view, struct buf *ret) {
+    const struct shelf_item *item = current(state);
+    const struct snapshot_job *job = view->snapshot->job;
+    if (item)
+        buf_printf(ret, "inductop --preset %s -- %s", item->name,
+                   job && job->command ? job->command : "COMMAND");
+}
+
 /* Text from a file has lines of its own; here they are as long as the area is wide. */
 static int draw_line(struct area area, int y, const char *name, const char *text) {
     if (!text || !*text) return y;
@@ -154,5 +162,6 @@ const struct panel_class panel_presets = {
     .draw = draw,
     .table = table,
     .subject = subject,
+    .copy = copy,
     .detail = detail,
 };

@@ -230,6 +230,12 @@ static const char *subject(void *state) {
     return panel->rows[row].key;
 }
 
+/* What is in force, to be had again. */
+static void copy_command(void *state, const struct view *view, struct buf *ret) {
+    (void)state;
+    put_command(ret, view, &view->staging->now);
+}
+
 static int rows(const struct view *view) {
     int count = 0;
     for (int i = 0; i < SETTING_ID_COUNT; i++) {
@@ -255,5 +261,6 @@ const struct panel_class panel_settings = {
     .draw = draw,
     .table = table,
     .subject = subject,
+    .copy = copy_command,
     .rows = rows,
 };
