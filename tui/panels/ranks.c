@@ -72,6 +72,13 @@ static bool is_eager(const struct snapshot *snapshot, const struct snapshot_rank
     return variant && variant->is_eager;
 }
 
+/* In turns with eager just now. */
+static bool is_measured_now(const struct snapshot *snapshot, const struct snapshot_rank *rank) {
+    const struct snapshot_switch *pending =
+        rank->who && rank->who->group ? snapshot_pending(snapshot, rank->who->group) : NULL;
+    return pending && strcmp(pending->by, "baseline") == 0;
+}
+
 static unsigned speedup_style(const struct snapshot_speedup *speedup) {
     if (!speedup->has_ratio) return STYLE_MISSING;
     return strcmp(speedup->verdict, "faster") == 0   ? STYLE_GOOD
@@ -82,10 +89,12 @@ static unsigned speedup_style(const struct snapshot_speedup *speedup) {
 static void put_speedup(char *ret, size_t size, const struct snapshot *snapshot,
                         const struct snapshot_rank *rank, bool ascii) {
     const struct snapshot_speedup *speedup = &rank->speedup;
+    bool is_measuring = is_measured_now(snapshot, rank) ||
+                        (speedup->verdict && !strcmp(speedup->verdict, "measuring"));
     if (speedup->has_ratio)
         snprintf(ret, size, "%s",
                  format_speedup(speedup->ratio, speedup->low, speedup->high, ascii).text);
-    else if (speedup->verdict && !strcmp(speedup->verdict, "measuring"))
+    else if (is_measuring)
         snprintf(ret, size, "measuring");
     else
         snprintf(ret, size, "%s", is_eager(snapshot, rank) ? "is eager" : "-");
@@ -306,8 +315,10 @@ static void detail(void *state, const struct view *view, struct area area) {
     }
     for (size_t i = 0; rank->units && i < rank->units->count; i++) {
         const struct snapshot_unit *unit = &rank->units->units[i];
-        snprintf(text, sizeof text, "%.80s  %.80s:%lld  by %.30s", unit->name ? unit->name : "-",
-                 unit->file ? unit->file : "-", (long long)unit->line,
+        char place[128] = "";
+        if (unit->file && unit->has_line)
+            snprintf(place, sizeof place, "%.80s:%lld  ", unit->file, (long long)unit->line);
+        snprintf(text, sizeof text, "%.80s  %sby %.30s", unit->name ? unit->name : "-", place,
                  unit->origin ? unit->origin : "-");
         y = line(body, y, "unit", text);
     }
