@@ -45,6 +45,15 @@ elseif(TARGET room_tui)
   message(STATUS "left out: tests of the terminal's path (libvterm is not installed)")
 endif()
 
+# What tests of golden screens and of the README's keys run.
+if(TARGET room_app)
+  add_executable(break_panel ${CMAKE_SOURCE_DIR}/tests/support/break_panel.c)
+  target_link_libraries(break_panel PRIVATE room_app)
+  target_link_options(break_panel PRIVATE -Wl,--wrap=panel_classes)
+  add_executable(print_keys ${CMAKE_SOURCE_DIR}/tests/support/print_keys.c)
+  target_link_libraries(print_keys PRIVATE room_tui)
+endif()
+
 # Unit tests of what stands on top of the engine: staging, fields, the app on a tape.
 if(TARGET room_app AND CMOCKA_FOUND)
   file(GLOB app_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/unit/app/test_*.c)

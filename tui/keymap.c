@@ -192,10 +192,20 @@ const struct binding *keymap_find(const struct key *key, unsigned scopes) {
     return NULL;
 }
 
+/* The same key does the same in another scope, too. */
+static bool is_named(size_t at, unsigned scopes) {
+    for (size_t i = 0; i < at; i++)
+        if (bindings[i].action == bindings[at].action && bindings[i].scopes & scopes &&
+            strcmp(bindings[i].key, bindings[at].key) == 0)
+            return true;
+    return false;
+}
+
 void keymap_keys(struct buf *out, enum action_id action, unsigned scopes) {
     bool is_first = true;
     for (size_t i = 0; i < ARRAY_SIZE(bindings); i++) {
         if (bindings[i].action != action || !(bindings[i].scopes & scopes)) continue;
+        if (is_named(i, scopes)) continue;
         buf_printf(out, "%s%s", is_first ? "" : " ", bindings[i].key);
         is_first = false;
     }
