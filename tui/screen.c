@@ -42,6 +42,12 @@ static void finish(struct screen *screen) {
     uv_stop(screen->options->loop);
 }
 
+/* The signal that says so may come later, or never. */
+static void hang_up(struct screen *screen) {
+    screen->ended_by = SIGHUP;
+    finish(screen);
+}
+
 static void on_poll(uv_poll_t *poll, int status, int events);
 
 /* Reading always, writing while the terminal has not taken all. */
@@ -58,7 +64,7 @@ static void draw(struct screen *screen) {
     app_draw(screen->options->app, screen->canvas);
     screen->drawn_ns = clock_now_ns();
     if (term_draw(screen->term, screen->canvas, &err) < 0)
-        finish(screen);
+        hang_up(screen);
     else
         watch(screen);
 }
@@ -168,7 +174,7 @@ static void on_poll(uv_poll_t *poll, int status, int events) {
     if (count == 0 && events & UV_READABLE)
         count = term_read(screen->term, bytes, sizeof bytes, &err);
     if (count < 0 || (events & UV_WRITABLE && term_flush(screen->term, &err) < 0)) {
-        finish(screen);
+        hang_up(screen);
         return;
     }
     if (count > 0) {

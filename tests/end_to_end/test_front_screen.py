@@ -302,6 +302,120 @@ def test_engine_that_does_not_end_holds_nobody_for_long(folder: Path) -> None:
         os.kill(engine, signal.SIGKILL)
 
 
+COUNTS = "echo ready; n=0; while [ ! -e stop ]; do n=$((n+1)); echo $n > count.new; mv count.new count; sleep 0.02; done; exit 4"
+
+
+def counted(folder: Path) -> int:
+    with contextlib.suppress(OSError, ValueError):
+        return int((folder / "count").read_text())
+    return 0
+
+
+def wait_for_more(folder: Path, steps: int = 20) -> None:
+    """The job goes on by so much."""
+    begin, end = counted(folder), time.monotonic() + BOUND_S
+    while counted(folder) < begin + steps:
+        assert time.monotonic() < end, "the job stands still"
+        time.sleep(0.02)
+
+
+def test_screen_that_is_stopped_does_not_stop_the_job(folder: Path) -> None:
+    with terminal(folder, *job(f"cd {folder}; {COUNTS}")) as screen:
+        screen.until("ready")
+        os.kill(screen.pid, signal.SIGSTOP)
+        assert os.WIFSTOPPED(screen.wait(os.WUNTRACED))
+        wait_for_more(folder)
+        (folder / "stop").touch()
+        end = time.monotonic() + BOUND_S
+        while not list(folder.glob("*/job/exit")):
+            assert time.monotonic() < end, "the job did not end"
+            time.sleep(0.02)
+        os.kill(screen.pid, signal.SIGCONT)
+        assert screen.exit_code() == 4
+
+
+def test_terminal_that_is_closed_leaves_the_job_alone(folder: Path) -> None:
+    with terminal(folder, *job(f"cd {folder}; {COUNTS}")) as screen:
+        screen.until("ready")
+        os.close(screen.fd)
+        screen.fd = os.open("/dev/null", os.O_RDWR)
+        pid, status = os.waitpid(screen.pid, 0)
+        screen.status = status
+        assert os.waitstatus_to_exitcode(status) == -signal.SIGHUP
+    wait_for_more(folder)
+    with terminal(folder, "attach", "job") as later:
+        later.until("ready")
+        (folder / "stop").touch()
+        later.until("ended, exit 4")
+        later.type("q")
+        assert later.exit_code() == 0
+
+
+def keeper_of(pid: int) -> int:
+    for path in Path("/proc").glob("[0-9]*/comm"):
+        with contextlib.suppress(OSError):
+            stat = (path.parent / "stat").read_text()
+            if path.read_text() == "inductop-keep\n" and int(stat[stat.rindex(")") + 2 :].split()[1]) == pid:
+                return int(path.parent.name)
+    raise AssertionError("no keeper")
+
+
+def test_keeper_that_is_killed_is_followed_and_the_screen_goes_on(folder: Path) -> None:
+    with terminal(folder, *job(f"cd {folder}; {COUNTS}")) as screen:
+        screen.until("ready")
+        os.kill(keeper_of(screen.pid), signal.SIGKILL)
+        wait_for_more(folder)
+        screen.type("d")
+        screen.until("dynamic as written to on")
+        (folder / "stop").touch()
+        assert screen.exit_code() == 4
+
+
+def test_program_that_asks_draws_over_itself_and_pages(folder: Path) -> None:
+    """A question, a progress bar in colour and less, used through the output pane."""
+    bar = "for i in 1 2 3; do printf '\\r\\033[32m%d of 3\\033[0m' $i; done; echo"
+    script = f"printf 'name? '; read name; echo hello $name; {bar}; seq 500 > {folder}/text; LESS= less {folder}/text; echo the end; exit 6"
+    with terminal(folder, *job(script)) as screen:
+        screen.until("name?")
+        screen.type("i")
+        screen.until("^] back to the screen")
+        screen.type("Ada\r")
+        screen.until(f"{folder}/text"[-12:])
+        screen.type("G")
+        screen.until(lambda shown: "\n 500" in shown)
+        screen.type("q")
+        assert screen.exit_code() == 6
+        shown = screen.shown()
+        assert "hello Ada" in shown and "3 of 3\n" in shown and "1 of 3" not in shown and "the end" in shown
+
+
+def test_ten_megabytes_are_complete_in_the_file(folder: Path) -> None:
+    output = folder / "output.txt"
+    script = "i=0; while [ $i -lt 20 ]; do seq 1 80000; i=$((i+1)); done; echo the end"
+    with terminal(folder, "--output", str(output), *job(script)) as screen:
+        assert screen.exit_code() == 0
+        assert "80000\nthe end" in screen.shown()
+    wanted = "".join(f"{n}\r\n" for n in range(1, 80001)) * 20 + "the end\r\n"
+    assert len(wanted) > 10_000_000 and output.read_bytes() == wanted.encode()
+
+
+def test_a_lone_escape_and_keys_of_a_slow_line(folder: Path) -> None:
+    """A sequence whose bytes come one at a time is one key; an ESC alone is one, too, without another byte behind it."""
+    with terminal(folder, *job(WAITS)) as screen:
+        screen.until("ready")
+        for byte in "\x1bOQ\x1bOP":  # F2 means nothing, F1 is the help
+            screen.type(byte)
+            screen.pump(0.01)
+        screen.until("Keys that hold where you were")
+        begin, before = time.monotonic(), len(screen.bytes)
+        screen.type("\x1b")
+        screen.pump_until(lambda: b"Output" in screen.bytes[before:])
+        print(f"ESC acted within {1000 * (time.monotonic() - begin):.0f} ms")
+        screen.until(lambda shown: "Keys that hold" not in shown)
+        screen.type("i\r")
+        assert screen.exit_code() == 5
+
+
 def test_theme_and_columns_are_kept_for_the_next_screen(folder: Path) -> None:
     with terminal(folder, *job(WAITS)) as screen:
         screen.until("ready")
