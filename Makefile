@@ -19,7 +19,7 @@ build: | .deps-build ## build build/inductop
 deps: ## install what is missing: system packages, torch, what the tests need
 	@scripts/deps build && scripts/deps torch && scripts/deps test
 
-demo: build .deps-torch ## train a real two-rank model under inductop, switching its settings as it runs
+demo: build .deps-torch ## train a real two-rank model under inductop, on a terminal on its screen
 	@PATH="$$(scripts/deps python-bin):$$PATH" build/inductop demo
 
 everything: build

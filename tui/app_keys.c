@@ -98,6 +98,11 @@ static void complete(struct app *app) {
     snprintf(word, sizeof word, "%.*s", (int)size, app->field.text + at);
     char *equals = strchr(word, '=');
     struct completion completion = {.word = equals ? equals + 1 : word};
+    const char *slash = equals ? NULL : strrchr(word, '/');
+    if (slash) { /* the unit stays */
+        completion.word = slash + 1;
+        at += (size_t)(slash + 1 - word);
+    }
     completion.size = strlen(completion.word);
     if (equals) {
         *equals = 0;

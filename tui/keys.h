@@ -2,7 +2,7 @@
  * includes it.
  *
  * Bytes are fed as they come, in any pieces; time is the caller's clock, so nothing here waits:
- * keys_deadline_ns() says when to come back with keys_tick(). A lone ESC is a key after 50 ms; a
+ * keys_deadline_ns() says when to come back with keys_tick(). A lone ESC is a key after 40 ms; a
  * longer sequence that was cut has 300 ms to arrive whole. Pastes come as one key with their bytes,
  * which are never taken for keys. Answers of the terminal to our questions are keys too. Belongs to
  * who made it. One thread. SPDX-License-Identifier: Apache-2.0 */
@@ -16,7 +16,7 @@
 #include "engine/base/err.h"
 
 enum {
-    KEYS_ESCAPE_NS = 50 * 1000 * 1000,
+    KEYS_ESCAPE_NS = 40 * 1000 * 1000,
     KEYS_CUT_NS = 300 * 1000 * 1000,
     KEYS_PASTE_NS =
         2000 * 1000 * 1000,     /* without a byte a paste has ended, whether it says so or not */

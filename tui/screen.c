@@ -8,9 +8,11 @@
 
 #include "engine/base/attr.h"
 #include "engine/base/clock.h"
+#include "engine/base/mem.h"
 #include "tui/canvas.h"
 #include "tui/keymap.h"
 #include "tui/keys.h"
+#include "tui/taste.h"
 #include "tui/theme.h"
 #include "tui/tty.h"
 #include "engine/base/banned.h"
@@ -40,6 +42,12 @@ static void finish(struct screen *screen) {
     uv_stop(screen->options->loop);
 }
 
+/* The signal that says so may come later, or never. */
+static void hang_up(struct screen *screen) {
+    screen->ended_by = SIGHUP;
+    finish(screen);
+}
+
 static void on_poll(uv_poll_t *poll, int status, int events);
 
 /* Reading always, writing while the terminal has not taken all. */
@@ -56,7 +64,7 @@ static void draw(struct screen *screen) {
     app_draw(screen->options->app, screen->canvas);
     screen->drawn_ns = clock_now_ns();
     if (term_draw(screen->term, screen->canvas, &err) < 0)
-        finish(screen);
+        hang_up(screen);
     else
         watch(screen);
 }
@@ -93,6 +101,20 @@ static void resume(struct screen *screen) {
 
 /* ---- keys ---- */
 
+/* Kept for the next run, but where there is no choice. */
+static void next_theme(struct screen *screen) {
+    struct err err;
+    enum theme wanted = (enum theme)((term_theme(screen->term) + 1) % THEME_COUNT);
+    term_set_theme(screen->term, wanted);
+    const char *name = theme_name(term_theme(screen->term));
+    if (term_theme(screen->term) != wanted)
+        app_tell(screen->options->app, STYLE_PLAIN, "theme %s: there are no colours", name);
+    else if (taste_put("theme", name, &err))
+        app_tell(screen->options->app, STYLE_WARN, "theme %s, not kept: %s", name, err.message);
+    else
+        app_tell(screen->options->app, STYLE_PLAIN, "theme %s", name);
+}
+
 static void on_key(void *context, const struct key *key) {
     struct screen *screen = context;
     struct term *term = screen->term;
@@ -106,8 +128,9 @@ static void on_key(void *context, const struct key *key) {
     }
     if (screen->is_over || screen->is_suspended) return;
     unsigned effects = app_key(screen->options->app, key);
-    if (effects & APP_EFFECT_THEME)
-        term_set_theme(term, (enum theme)((term_theme(term) + 1) % THEME_COUNT));
+    if (effects & APP_EFFECT_THEME) next_theme(screen);
+    if (effects & APP_EFFECT_COPY && !term_copy(term, app_copied(screen->options->app)))
+        app_tell(screen->options->app, STYLE_WARN, "this terminal has no clipboard to reach");
     if (effects & APP_EFFECT_REPAINT) term_repaint(term);
     if (effects & ACTION_EFFECT_LEAVE)
         finish(screen);
@@ -151,7 +174,7 @@ static void on_poll(uv_poll_t *poll, int status, int events) {
     if (count == 0 && events & UV_READABLE)
         count = term_read(screen->term, bytes, sizeof bytes, &err);
     if (count < 0 || (events & UV_WRITABLE && term_flush(screen->term, &err) < 0)) {
-        finish(screen);
+        hang_up(screen);
         return;
     }
     if (count > 0) {
@@ -219,10 +242,17 @@ static void stop(struct screen *screen) {
     uv_close((uv_handle_t *)&screen->escape, NULL);
 }
 
+static int theme_of_before(void) {
+    CLEANUP(cleanup_free) char *name = taste_get("theme");
+    return name ? theme_find(name) : -1;
+}
+
 int screen_run(const struct screen_options *options, int *ret_signal, struct err *err) {
     struct screen screen = {.options = options, .canvas = canvas_new(80, 24)};
+    struct term_options term = options->term;
+    if (term.theme < 0) term.theme = theme_of_before();
     start_signals(&screen);
-    int rc = term_open(&options->term, &screen.term, err);
+    int rc = term_open(&term, &screen.term, err);
     if (rc == 0) {
         tty_guard();
         rc = keys_new(getenv("TERM"), on_key, &screen, &screen.keys, err);

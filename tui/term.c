@@ -15,6 +15,7 @@
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
 #include "tui/charset.h"
+#include "tui/clipboard.h"
 #include "tui/tty.h"
 #include "engine/base/banned.h"
 
@@ -380,6 +381,15 @@ enum theme term_theme(const struct term *term) {
 void term_set_theme(struct term *term, enum theme theme) {
     term->theme = term->colours ? theme : THEME_MONO;
     term->paints_all = true;
+}
+
+bool term_copy(struct term *term, const char *text) {
+    CLEANUP(buf_done) struct buf out = BUF_INIT;
+    if (term->is_suspended || !has_clipboard(getenv("TERM"))) return false;
+    clipboard_sequence(&out, text);
+    tty_add(term->tty, out.data, out.size);
+    tty_flush(term->tty, NULL);
+    return true;
 }
 
 void term_set_reports(struct term *term, bool is_on) {

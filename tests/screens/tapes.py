@@ -11,9 +11,10 @@ from typing import Any
 Event = dict[str, Any]
 GROUP = "run/0/default"
 MB = 1024 * 1024
-WRITTEN, DYNAMIC, REGIONAL, EAGER = 0, 1001, 1002, 1003
-SETTINGS: dict[int, dict[str, str]] = {WRITTEN: {}, DYNAMIC: {"dynamic": "on"}, REGIONAL: {"scope": "regional"}, EAGER: {"scope": "eager"}}
-LABELS = {WRITTEN: "as written", DYNAMIC: "dynamic=on", REGIONAL: "regional", EAGER: "eager"}
+WRITTEN, DYNAMIC, REGIONAL, EAGER, OWN = 0, 1001, 1002, 1003, 1004
+SETTINGS: dict[int, dict[str, str]] = {WRITTEN: {}, DYNAMIC: {"dynamic": "on"}, REGIONAL: {"scope": "regional"}, EAGER: {"scope": "eager"},
+                                      OWN: {"dynamic": "on", "Discriminator/dynamic": "off"}}  # fmt: skip
+LABELS = {WRITTEN: "as written", DYNAMIC: "dynamic=on", REGIONAL: "regional", EAGER: "eager", OWN: "dynamic=on Discriminator/dynamic=off"}
 FRAME = "forward train.py:41"
 
 
@@ -233,12 +234,24 @@ def output() -> Tape:
     return tape
 
 
+def units() -> Tape:
+    """Two models, compiled each by itself; one has a setting of its own."""
+    tape = Tape(2)
+    for rank in range(2):
+        tape.add(2, "unit", rank, unit=1, name="Discriminator", file="train.py", line=14, origin="script", target="Discriminator")
+    tape.first()
+    tape.steps(30, 31.9)
+    tape.switch(1, OWN, compile_ms=900)
+    tape.steps(20, 31.9)
+    return tape
+
+
 def empty() -> Tape:
     tape = Tape(0)
     return tape
 
 
-TAPES: dict[str, Callable[[], Tape]] = {f.__name__: f for f in (healthy, storm, straggler, lost, stuck, failed, memory, many, output, empty)}
+TAPES: dict[str, Callable[[], Tape]] = {f.__name__: f for f in (healthy, storm, straggler, lost, stuck, failed, memory, many, output, units, empty)}
 
 
 def write_all(folder: Path) -> Iterator[tuple[str, Path]]:

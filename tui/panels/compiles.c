@@ -14,6 +14,7 @@
 struct compiles_panel {
     struct table *table;
     const struct snapshot *snapshot; /* lent until the next update: the table's rows */
+    char subject[UNIT_OWNER_SIZE + 1];
 };
 
 static const struct snapshot_compile *compile_of(const void *rows, size_t i) {
@@ -127,6 +128,30 @@ static struct table *table(void *state) {
     return ((struct compiles_panel *)state)->table;
 }
 
+/* The rank that compiled it knows its units. */
+static const struct snapshot_units *units_of(const struct snapshot *snapshot,
+                                             const struct snapshot_compile *compile) {
+    for (size_t i = 0; i < snapshot->rank_count; i++)
+        if (snapshot->ranks[i]->rank == compile->rank) return snapshot->ranks[i]->units;
+    return NULL;
+}
+
+static const char *subject(void *state) {
+    struct compiles_panel *panel = state;
+    char owner[UNIT_OWNER_SIZE];
+    size_t row;
+    if (!table_cursor(panel->table, &row)) return NULL;
+    const struct snapshot_compile *compile = compile_of(panel, row);
+    const struct snapshot_units *units = units_of(panel->snapshot, compile);
+    if (!compile->has_unit || !units) return NULL;
+    for (size_t i = 0; i < units->count; i++)
+        if (units->units[i].unit == compile->unit && !can_unit_be_set(&units->units[i]))
+            return NULL;
+    unit_owner(units, compile->unit, owner);
+    snprintf(panel->subject, sizeof panel->subject, "%s/", owner);
+    return panel->subject;
+}
+
 static const struct snapshot_cause *cause_of(const struct snapshot *snapshot,
                                              const struct snapshot_compile *compile) {
     for (size_t i = 0; compile->cause && i < snapshot->cause_count; i++) {
@@ -151,7 +176,8 @@ static int draw_pairs(struct area area, int y, const char *name,
 static void detail(void *state, const struct view *view, struct area area) {
     struct compiles_panel *panel = state;
     size_t row;
-    struct area body = view_title(area, false, "The compilation under the cursor", "");
+    const char *hint = subject(panel) ? "Enter: settings of its unit" : "";
+    struct area body = view_title(area, false, "The compilation under the cursor", hint);
     if (!table_cursor(panel->table, &row)) return;
     const struct snapshot_compile *compile = compile_of(panel, row);
     const struct snapshot_cause *cause = cause_of(view->snapshot, compile);
@@ -180,12 +206,13 @@ const struct panel_class panel_compiles = {
     .title = "Compilations",
     .help = "compilations: what, why, and where the time went; the cause of a recompile",
     .place = PLACE_VIEW,
-    .view = 3,
+    .view = VIEW_COMPILES,
     .scope = KEY_SCOPE_TABLE,
     .open = open_panel,
     .close = close_panel,
     .update = update,
     .draw = draw,
     .table = table,
+    .subject = subject,
     .detail = detail,
 };

@@ -59,6 +59,21 @@ static size_t collect(const struct view *view, const struct snapshot_variant **r
     return count;
 }
 
+/* What runs now and could be measured, but was not; NULL: nothing, or a tape, where nobody can. */
+static const struct snapshot_variant *unmeasured(const struct view *view) {
+    if (view->is_tape || !view->group || !view->group->has_variant) return NULL;
+    const struct snapshot_variant *now = snapshot_variant(view->snapshot, view->group->variant);
+    return now && !now->is_eager && !now->speedup.verdict ? now : NULL;
+}
+
+static void draw_unmeasured(const struct snapshot_variant *variant, struct area row) {
+    char text[96];
+    snprintf(text, sizeof text, "%.60s", variant->label ? variant->label : "");
+    area_text(row, 0, 0, STYLE_CURSOR_AWAY, "▸");
+    int x = 1 + area_text(row, 1, 0, STYLE_STRONG, text);
+    area_text(row, x, 0, STYLE_DIM, "  not measured: b measures it");
+}
+
 static void draw(void *state, const struct view *view, struct area area, bool has_focus) {
     const struct snapshot_variant *variants[ROWS_MAX];
     struct interval intervals[ROWS_MAX];
@@ -69,6 +84,11 @@ static void draw(void *state, const struct view *view, struct area area, bool ha
         area_text(body, 1, 0, STYLE_DIM,
                   view->is_tape ? "not measured" : "not measured yet: b measures it");
         return;
+    }
+    const struct snapshot_variant *now = unmeasured(view);
+    if (now) {
+        draw_unmeasured(now, area_part(body, (struct rect){0, 0, body.at.width - 1, 1}));
+        body = area_shrink(body, 0, 1, 0, 0);
     }
     struct interval_scale scale = interval_scale_of(intervals, interval_count, 1);
     for (int i = 0; i < (int)count && i < body.at.height; i++)
@@ -82,6 +102,7 @@ static int rows(const struct view *view) {
     int count = 0;
     for (size_t i = 0; i < view->snapshot->variant_count; i++)
         count += is_measured(&view->snapshot->variants[i]);
+    count += count > 0 && unmeasured(view);
     return count ? count : 1;
 }
 

@@ -89,7 +89,8 @@ static void test_every_action_runs_everywhere_within_its_effects(void **state) {
         for (int action = 0; action < ACTION_COUNT; action++) {
             char text[64];
             unsigned effects, allowed = action_get((enum action_id)action)->effects |
-                                        APP_EFFECT_DRAW | APP_EFFECT_REPAINT | APP_EFFECT_THEME;
+                                        APP_EFFECT_DRAW | APP_EFFECT_REPAINT | APP_EFFECT_THEME |
+                                        APP_EFFECT_COPY;
             keys("Esc Esc");
             keys(places[k]);
             if (action == ACTION_WRITE && k > 0) continue; /* one file is enough */
@@ -117,6 +118,30 @@ static void test_toggle_key_stages_and_x_forgets(void **state) {
     assert_true(shows("2 staged"));
     keys("x");
     assert_true(shows("nothing staged"));
+}
+
+static void test_copied_is_the_line_that_does_it_again(void **state) {
+    (void)state;
+    keys("y");
+    assert_string_equal(app_copied(screen.app), "inductop -- COMMAND");
+    assert_true(shows("to the clipboard: inductop -- COMMAND"));
+    keys("2 y");
+    assert_string_equal(app_copied(screen.app), "0  1  1000  is eager  -  0  0  -  -  training");
+    keys("6 y");
+    assert_true(shows("nothing to copy"));
+}
+
+static void test_columns_are_chosen_by_name(void **state) {
+    (void)state;
+    keys("2");
+    assert_true(shows("recomp"));
+    keys("C ^U \"rank step nonsense\" Enter");
+    assert_true(shows("column 'nonsense' is not known"));
+    keys("^U \"rank step\" Enter");
+    assert_false(shows("recomp"));
+    assert_true(shows("step"));
+    keys("C ^U Enter");
+    assert_true(shows("recomp"));
 }
 
 static void test_tape_refuses_changes(void **state) {
@@ -158,6 +183,9 @@ int main(void) {
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_view_of_every_digit_has_a_panel, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_toggle_key_stages_and_x_forgets, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_copied_is_the_line_that_does_it_again, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_columns_are_chosen_by_name, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_tape_refuses_changes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_k_never_leaves_and_q_does, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_keys_without_a_drawing_between_are_safe, set_up,

@@ -131,17 +131,17 @@ static void test_bytes_one_at_a_time(void **state) {
     }
 }
 
-static void test_lone_escape_waits_50_ms(void **state) {
+static void test_lone_escape_waits_40_ms(void **state) {
     (void)state;
     feed("\x1b", 1000 * MS);
     assert_string_equal(buf_text(&heard), "");
-    assert_int_equal(keys_deadline_ns(keys), 1050 * MS);
-    keys_tick(keys, 1049 * MS);
+    assert_int_equal(keys_deadline_ns(keys), 1040 * MS);
+    keys_tick(keys, 1039 * MS);
     assert_string_equal(buf_text(&heard), "");
-    keys_tick(keys, 1050 * MS);
+    keys_tick(keys, 1040 * MS);
     assert_string_equal(buf_text(&heard), "Esc ");
     assert_int_equal(keys_deadline_ns(keys), 0);
-    feed("q", 1060 * MS);
+    feed("q", 1050 * MS);
     assert_string_equal(buf_text(&heard), "Esc q ");
 }
 
@@ -155,11 +155,11 @@ static void test_late_byte_after_escape_is_its_own_key(void **state) {
 static void test_two_escapes(void **state) {
     (void)state;
     feed("\x1b\x1b", 1000 * MS);
-    keys_tick(keys, 1050 * MS);
+    keys_tick(keys, 1040 * MS);
     assert_string_equal(buf_text(&heard), "Esc Esc ");
     begin("xterm");
     feed("\x1b\x1b\x1b\x1b", 2000 * MS);
-    keys_tick(keys, 2050 * MS);
+    keys_tick(keys, 2040 * MS);
     assert_int_equal(keys_deadline_ns(keys), 0);
     feed("q", 2100 * MS);
     assert_non_null(strstr(buf_text(&heard), "Esc Esc Esc Esc q "));
@@ -287,7 +287,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_bytes_to_keys),
         TEST(test_bytes_one_at_a_time),
-        TEST(test_lone_escape_waits_50_ms),
+        TEST(test_lone_escape_waits_40_ms),
         TEST(test_late_byte_after_escape_is_its_own_key),
         TEST(test_two_escapes),
         TEST(test_cut_sequence_waits_longer),
