@@ -149,13 +149,6 @@ static void wait_for_rest(struct screen *screen) {
         uv_timer_start(&screen->escape, on_escape, wait, 0);
 }
 
-static void on_escape(uv_timer_t *timer) {
-    struct screen *screen = timer->data;
-    keys_tick(screen->keys, clock_now_ns());
-    wait_for_rest(screen);
-    draw(screen);
-}
-
 /* While keys go to the job its program sees bytes as they are, from right behind the key that began
  * it. */
 static void take_bytes(struct screen *screen, const char *bytes, size_t size) {
@@ -166,23 +159,40 @@ static void take_bytes(struct screen *screen, const char *bytes, size_t size) {
     }
 }
 
+/* How many bytes came; negative: the terminal is gone. */
+static int read_keys(struct screen *screen) {
+    char bytes[READ_SIZE];
+    int count = term_read(screen->term, bytes, sizeof bytes, NULL);
+    if (count > 0) take_bytes(screen, bytes, (size_t)count);
+    return count;
+}
+
 static void on_poll(uv_poll_t *poll, int status, int events) {
     struct screen *screen = poll->data;
-    char bytes[READ_SIZE];
-    struct err err;
     int count = status < 0 ? -1 : 0;
-    if (count == 0 && events & UV_READABLE)
-        count = term_read(screen->term, bytes, sizeof bytes, &err);
-    if (count < 0 || (events & UV_WRITABLE && term_flush(screen->term, &err) < 0)) {
+    if (count == 0 && events & UV_READABLE) count = read_keys(screen);
+    if (count < 0 || (events & UV_WRITABLE && term_flush(screen->term, NULL) < 0)) {
         hang_up(screen);
         return;
     }
     if (count > 0) {
-        take_bytes(screen, bytes, (size_t)count);
         wait_for_rest(screen);
         draw(screen);
     } else if (!screen->is_suspended)
         watch(screen);
+}
+
+/* What is there already is heard first: a picture may have taken longer than the wait. */
+static void on_escape(uv_timer_t *timer) {
+    struct screen *screen = timer->data;
+    if (screen->is_suspended) return;
+    if (read_keys(screen) < 0) {
+        finish(screen);
+        return;
+    }
+    keys_tick(screen->keys, clock_now_ns());
+    wait_for_rest(screen);
+    draw(screen);
 }
 
 /* ---- time and signals ---- */

@@ -136,6 +136,7 @@ static int set_up(struct term *term, const struct term_options *options, struct 
     term->screen = start_curses(term, type);
     if (!term->screen) return no_use(type, err);
     set_term(term->screen);
+    typeahead(-1); /* its input is a file of ours: no need to look for keys there */
     if (!*capability("cup")) return no_use(type, err);
     term->has_mouse = !options->no_mouse;
     start_colours(term, options);
