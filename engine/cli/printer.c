@@ -236,7 +236,9 @@ static void say_problem(struct printer *printer, const struct event *event, stru
 static void say_finding(struct printer *printer, const struct event *event, struct buf *text) {
     (void)printer;
     who(event, text);
+    const char *action = event_text(event, "action");
     buf_puts(text, or_empty(event_text(event, "text")));
+    if (action) buf_printf(text, ". %s", action);
 }
 
 static void (*const say[EVENT_KIND_COUNT])(struct printer *, const struct event *, struct buf *) = {

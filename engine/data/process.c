@@ -148,6 +148,7 @@ void process_step(struct process *process, const struct step_record *record, dou
         series_add(&use->ms, (double)record->dur_ns / 1e6);
         use->facts.clean++;
     }
+    shares_add(&use->facts.shares, record);
     take_rss(use, record);
     memory_step(&process->memory, &use->facts.peaks, record);
     pace_add(&process->pace, record, t);

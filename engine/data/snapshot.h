@@ -16,6 +16,7 @@
 
 #include "engine/data/curve.h"
 #include "engine/data/shared.h"
+#include "engine/data/shares.h"
 #include "engine/data/switch_status.h"
 #include "engine/wire/kinds.h"
 
@@ -86,6 +87,7 @@ struct snapshot_use {
     double rss_peak;
     double torch_peak;        /* of the device, else of the CPU; memory.h */
     double memory_over_eager; /* that over eager's */
+    struct shares shares;
     struct snapshot_speedup speedup;
 };
 

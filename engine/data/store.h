@@ -45,6 +45,7 @@
 #include <stdint.h>
 
 #include "engine/data/memory.h"
+#include "engine/data/shares.h"
 #include "engine/data/switches.h"
 #include "engine/event/event.h"
 
@@ -93,6 +94,7 @@ struct store_use {
     bool has_peak_rss;
     uint64_t peak_rss;
     struct memory_peaks peaks;
+    struct shares shares;
     struct store_speedup speedup;
 };
 
@@ -120,6 +122,9 @@ void store_step(struct store *store, const struct step_record *record, int rank,
 
 /* Recompiles by cause, as in the field `causes` of a summary: a new reference. */
 json_t *store_causes(const struct store *store);
+
+/* Findings, as in the field `findings` of a summary: a new reference. Empty without views. */
+json_t *store_findings(const struct store *store);
 
 /* All that was lost of a rank so far. */
 void store_set_dropped(struct store *store, const char *group, int rank,
