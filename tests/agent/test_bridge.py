@@ -363,6 +363,13 @@ def test_a_library_that_is_there_counts_from_the_import_on(job, tmp_path):
     assert counting["state"] == "counting" and counting["library"] == str(library) and "since" not in counting
 
 
+def test_one_that_comes_after_the_import_does_not_tell_all(job, tmp_path):
+    script = "import torch, lab, os\nlibrary = lab.agent('bridge')._library\nos.makedirs(os.path.dirname(library))\nopen(library, 'w').close()\n"
+    seen = job(script + JOB, start=AUTO, env={"XDG_CACHE_HOME": str(tmp_path), "BRIDGE_ANSWER": "counts"})
+    (counting,) = seen.of("bridge")
+    assert counting["state"] == "counting" and counting["since"] == 0
+
+
 def test_what_is_refused_is_said_once(job, tmp_path):
     env = {"XDG_CACHE_HOME": str(tmp_path)}
     seen = job(JOB, start=AUTO, env={**env, "BRIDGE_ANSWER": "it is broken"})
