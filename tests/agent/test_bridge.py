@@ -48,7 +48,7 @@ class Device(ctypes.Structure):
 
 class Table(ctypes.Structure):
     _fields_ = [("abi", ctypes.c_uint32), ("size", ctypes.c_uint32), ("torch", ctypes.c_char_p), ("cpu_count", ctypes.CFUNCTYPE(ctypes.c_int)),
-                ("cpu_read", ctypes.CFUNCTYPE(None, ctypes.POINTER(Cpu))), ("device_read", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Device))),
+                ("cpu_read", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Cpu))), ("device_read", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Device))),
                 ("fault", ctypes.CFUNCTYPE(ctypes.c_char_p))]
 
 def enter(path=None):
@@ -100,7 +100,7 @@ def script(library: Path, tmp_path: Path):
         file = tmp_path / "script.py"
         file.write_text(LOOK + textwrap.dedent(text))
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "BRIDGE": str(bridge), **env}
-        done = subprocess.run([sys.executable, str(file)], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+        done = subprocess.run([sys.executable, str(file)], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=900)
         assert (done.returncode, done.stderr) == (code, ""), done.stderr
         return done.stdout
 
@@ -284,6 +284,15 @@ def test_devices_are_summed_up_and_a_missing_one_is_none(script, tmp_path):
         answer = table.device_read(device)
     assert answer == 0
     figures = {name: getattr(device, name) for name, _ in Device._fields_}
+    displace = ctypes.CDLL(os.environ["BRIDGE"]).fake_displace
+    early = torch.ones(1000)
+    displace(1)
+    late = torch.ones(1000)
+    assert table.cpu_read(Cpu()) == 1
+    displace(0)
+    assert table.cpu_read(Cpu()) == 0
+    del early, late
+    assert grown() == 0, grown()
     assert figures == {"allocated": 202, "allocated_peak": 402, "reserved": 602, "reserved_peak": 802, "active": 1002, "active_peak": 1202,
                        "retries": 14, "ooms": 2}, figures
     """,
@@ -352,6 +361,13 @@ def test_a_library_that_is_there_counts_from_the_import_on(job, tmp_path):
     seen = job(JOB, start=AUTO, env={**env, "BRIDGE_ANSWER": "counts"})
     (counting,) = seen.of("bridge")
     assert counting["state"] == "counting" and counting["library"] == str(library) and "since" not in counting
+
+
+def test_one_that_comes_after_the_import_does_not_tell_all(job, tmp_path):
+    script = "import torch, lab, os\nlibrary = lab.agent('bridge')._library\nos.makedirs(os.path.dirname(library))\nopen(library, 'w').close()\n"
+    seen = job(script + JOB, start=AUTO, env={"XDG_CACHE_HOME": str(tmp_path), "BRIDGE_ANSWER": "counts"})
+    (counting,) = seen.of("bridge")
+    assert counting["state"] == "counting" and counting["since"] == 0
 
 
 def test_what_is_refused_is_said_once(job, tmp_path):

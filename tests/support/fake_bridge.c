@@ -14,9 +14,10 @@ static int cpu_count(void) {
     return fake.fault ? -1 : 0;
 }
 
-static void cpu_read(struct bridge_cpu *ret) {
+static int cpu_read(struct bridge_cpu *ret) {
     *ret = fake.cpu;
     fake.cpu.peak = fake.cpu.bytes;
+    return fake.cpu_answer;
 }
 
 static int device_read(struct bridge_device *ret) {

@@ -13,7 +13,7 @@ struct fake_bridge {
     int counts;                /* calls of cpu_count() */
     struct bridge_cpu cpu;
     struct bridge_device device;
-    int device_answer; /* of device_read() */
+    int cpu_answer, device_answer; /* of cpu_read() and device_read() */
 };
 extern struct fake_bridge fake;
 

@@ -45,6 +45,11 @@ FakeAllocator *fake = new FakeAllocator;
 
 } // namespace
 
+/* Somebody puts another allocator in the place of ours, and takes it away again. */
+extern "C" __attribute__((visibility("default"))) void fake_displace(int is_displaced) {
+    set_allocator(is_displaced ? inner : counting);
+}
+
 extern "C" __attribute__((visibility("default"))) void fake_device(int state) {
     static bool is_there;
     if (state > 0 && !is_there) {

@@ -82,17 +82,18 @@ def begin(torch: Any, session: str) -> None:
     try:
         _library = _find()
         if os.path.exists(_library):
-            _load()
+            _load(None)
     except ImportError:
         _torch = None  # no core in this Python, and nothing to see
     except Exception as error:
         _missing(str(error))
 
 
-def _load() -> None:
+def _load(since: int | None) -> None:
+    """`since`: steps done, None at torch's import: then nothing is missing in what is counted."""
     global _torch
     if core.load().bridge(_library, str(_torch.__version__), _came):
-        events.keep("bridge", 0, state="counting", library=_library, since=core.loaded().count() or None)
+        events.keep("bridge", 0, state="counting", library=_library, since=since)
         _torch = None
 
 
@@ -106,7 +107,7 @@ def ask() -> None:
         if reason:
             _missing(reason)
             return
-        _load()
+        _load(core.load().count())
     except Exception as error:
         _missing(str(error))
         return

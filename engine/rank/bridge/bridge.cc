@@ -47,7 +47,7 @@ struct alignas(64) Counters {
 };
 
 Counters counters;
-c10::Allocator *inner;
+c10::Allocator *inner, *counting; /* never freed: blocks come back to them until the end */
 c10::DeleterFnPtr inner_delete;
 
 /* Blocks have no room for a size of ours, and need none: malloc knows it. */
@@ -94,17 +94,16 @@ bool set_allocator(c10::Allocator *allocator) {
 }
 
 /* A known block: counted when it comes, back when it goes, of the size and alignment that were asked for. */
-bool counts_truly(c10::Allocator *counting) {
+bool counts_truly(c10::Allocator *allocator) {
     constexpr size_t size = 100000;
     int64_t before = counters.bytes.load();
-    c10::DataPtr data = counting->allocate(size);
+    c10::DataPtr data = allocator->allocate(size);
     int64_t with = counters.bytes.load() - before;
     data.clear();
     return with >= static_cast<int64_t>(size) && with < static_cast<int64_t>(2 * size) && counters.bytes.load() == before;
 }
 
 int cpu_count() {
-    static c10::Allocator *counting; /* not freed: blocks come back to it until the end */
     try {
         if (counting) return 0;
         inner = c10::GetCPUAllocator();
@@ -128,11 +127,12 @@ uint64_t positive(int64_t value) {
     return value > 0 ? static_cast<uint64_t>(value) : 0;
 }
 
-void cpu_read(struct bridge_cpu *ret) {
+int cpu_read(struct bridge_cpu *ret) {
     int64_t bytes = counters.bytes.load(std::memory_order_relaxed);
     ret->bytes = positive(bytes);
     ret->peak = positive(counters.peak.exchange(bytes, std::memory_order_relaxed));
     ret->allocations = counters.allocations.load(std::memory_order_relaxed);
+    return c10::GetCPUAllocator() == counting ? 0 : 1;
 }
 
 /* ---- devices */

@@ -55,11 +55,12 @@ int bridge_load(struct bridge *bridge, const char *path, const char *torch, stru
 void bridge_step(struct bridge *bridge, struct step_record *record) {
     struct bridge_cpu cpu;
     if (!bridge->table) return;
-    bridge->table->cpu_read(&cpu);
-    record->cpu_bytes = cpu.bytes;
-    record->cpu_peak_bytes = cpu.peak;
-    record->allocs = (uint32_t)(cpu.allocations - bridge->allocations);
-    record->valid |= STEP_HAS_CPU | STEP_HAS_ALLOCS;
+    if (bridge->table->cpu_read(&cpu) == 0) {
+        record->cpu_bytes = cpu.bytes;
+        record->cpu_peak_bytes = cpu.peak;
+        record->allocs = (uint32_t)(cpu.allocations - bridge->allocations);
+        record->valid |= STEP_HAS_CPU | STEP_HAS_ALLOCS;
+    }
     bridge->allocations = cpu.allocations;
     bridge->has_device = bridge->table->device_read(&bridge->device) == 0;
     if (!bridge->has_device) return;

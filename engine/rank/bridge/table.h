@@ -44,8 +44,9 @@ struct bridge_table {
      * import, or between two steps. */
     int (*cpu_count)(void);
 
-    /* Reads, and begins a new peak at the bytes of now. */
-    void (*cpu_read)(struct bridge_cpu *ret);
+    /* Reads, and begins a new peak at the bytes of now. 0; 1: somebody put another allocator in the
+     * place of the counted one, and nothing is known. */
+    int (*cpu_read)(struct bridge_cpu *ret);
 
     /* 0; 1: torch has no device in use here; -1: fault() says why it cannot be read. */
     int (*device_read)(struct bridge_device *ret);

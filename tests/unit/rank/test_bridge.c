@@ -103,6 +103,10 @@ static void test_a_step_has_its_own_peak_and_allocations(void **state) {
     bridge_step(&bridge, &record);
     assert_int_equal(record.cpu_peak_bytes, 1000);
     assert_int_equal(record.allocs, 2);
+    answers->cpu_answer = 1; /* another allocator is there now */
+    record.valid = 0;
+    bridge_step(&bridge, &record);
+    assert_int_equal(record.valid, 0);
 }
 
 static void test_devices_are_told_of_when_they_change(void **state) {
