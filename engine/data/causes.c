@@ -164,11 +164,11 @@ json_t *causes_json(const struct causes *causes) {
     json_t *array = json_array();
     for (size_t i = 0; i < causes->list.count; i++) {
         const struct snapshot_cause *shown = roll_at(&causes->list, i);
-        json_t *one = json_pack("{s:o, s:o, s:I, s:f, s:s, s:i, s:f}", "frame",
-                                event_string(shown->frame), "words", event_string(shown->words),
-                                "count", (json_int_t)shown->count, "seconds", shown->seconds,
-                                "ranks", shown->ranks, "last_rank", shown->last_rank, "last_t",
-                                shown->last_t);
+        json_t *one =
+            json_pack("{s:o, s:o, s:I, s:f, s:s, s:i, s:f}", "frame", event_string(shown->frame),
+                      "words", event_string(shown->words), "count", (json_int_t)shown->count,
+                      "seconds", shown->seconds, "ranks", shown->ranks, "last_rank",
+                      shown->last_rank, "last_t", shown->last_t);
         set_text(one, "cause", shown->cause);
         set_text(one, "cause_id", shown->id);
         set_text(one, "source", shown->source);

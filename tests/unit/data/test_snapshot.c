@@ -478,8 +478,7 @@ static void test_breaks_by_place(void **state) {
          "'t':5,'rank':0,'unit':0,'variant':7,'frame':'f','file':'/a/m.py','line':5,'reason':"
          "'print','count':2,'effect':'eager','runs':3,'class':'K','explanation':'e','remedy':'r',"
          "'framework':true,'inside':'/b/c.py:3'");
-    tell(store, "break",
-         "'t':5,'rank':0,'variant':0,'reason':'split','count':9,'effect':'ddp'");
+    tell(store, "break", "'t':5,'rank':0,'variant':0,'reason':'split','count':9,'effect':'ddp'");
     const struct snapshot *snapshot = snapshot_take(store, 5);
     assert_int_equal(snapshot->break_count, 3);
     const struct snapshot_break *shown = snapshot->breaks[0];
