@@ -164,7 +164,8 @@ static long figure(const struct snapshot_pairs *pairs, const char *key) {
 }
 
 /* How far its code is from both limits, which all that run it share. */
-static int draw_limits(struct area area, int y, const struct snapshot_pairs *limits) {
+static int draw_limits(struct area area, int y, const struct snapshot_compile *compile) {
+    const struct snapshot_pairs *limits = compile->limits;
     long entries = figure(limits, "entries"), limit = figure(limits, "limit");
     long total = figure(limits, "total"), accumulated = figure(limits, "accumulated");
     const char *hit = snapshot_pair(limits, "hit");
@@ -178,8 +179,12 @@ static int draw_limits(struct area area, int y, const struct snapshot_pairs *lim
     if (total >= 0)
         at += snprintf(words + at, sizeof words - (size_t)at, "%s%ld of %ld under all settings",
                        at ? ", " : "", total, accumulated);
+    bool is_end = hit && compile->failed && strcmp(compile->failed, hit) != 0;
     snprintf(words + at, sizeof words - (size_t)at, ", shared by all that run this code%s%.40s",
-             hit ? ": what is new to it runs eager from now on, " : "", hit ? hit : "");
+             is_end ? ": torch ended the call, "
+             : hit  ? ": what is new to it runs eager from now on, "
+                    : "",
+             hit ? hit : "");
     return y + area_wrap(text, hit ? STYLE_BAD : is_near ? STYLE_WARN : STYLE_PLAIN, words);
 }
 
@@ -220,7 +225,7 @@ static void detail(void *state, const struct view *view, struct area area) {
     const struct snapshot_compile *compile = compile_of(panel, row);
     const struct snapshot_variant *variant = snapshot_variant(view->snapshot, compile->variant);
     int y = draw_cause(body, 0, compile, cause_of(view->snapshot, compile));
-    y = draw_limits(body, y, compile->limits);
+    y = draw_limits(body, y, compile);
     area_text(body, 1, y, STYLE_DIM, "under");
     area_text(body, 12, y++, STYLE_PLAIN, variant && variant->label ? variant->label : "-");
     y = draw_pairs(body, y, "graph", compile->graph);
