@@ -183,6 +183,8 @@ static char *break_text(const struct event *event) {
 }
 
 static void take_break(struct process *process, const struct event *event) {
+    const char *effect = event_text(event, "effect");
+    if (effect && strcmp(effect, "ddp") == 0) return; /* no break: it is meant */
     struct use *use = use_named(process, event);
     CLEANUP(cleanup_free) char *text = break_text(event);
     size_t count = use->breaks_count;

@@ -18,7 +18,8 @@
  *                  them covers: one compilation inside of another counts once
  *     compiles     compile events, failed ones too
  *     recompiles   compile events with trigger: recompile
- *     breaks       different (unit, frame, file, line, reason) among break events. Their variant is
+ *     breaks       different (unit, frame, file, line, reason) among break events, without the
+ *                  intended splits of DDP. Their variant is
  *                  their field `variant`, or without one the variant that the rank last told of in
  *                  a step, compile, break or applied switch
  *     peak_rss     largest `rss` of a step event

@@ -81,6 +81,12 @@ C = torch.compile(lambda x: 1, backend="eager"); C(torch.ones(2))
 @torch.compiler.disable
 def off(x): return x + 1
 torch.compile(off, backend="eager")(torch.ones(2))
+@torch.compile(backend="eager")
+def skipped(x):
+    x = x + 1
+    torch._dynamo.skip_frame("by design")
+    return x
+skipped(torch.ones(2))
 f = torch.compile(lambda x: x.sin(), backend="eager", dynamic=False)
 for n in range(2, 14): f(torch.ones(n))
 """

@@ -204,7 +204,14 @@ C = torch.compile(lambda x: x.sin(), backend="eager", dynamic=False)
 o = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], 0.1)
 def calls(most):
     for n in range(2, most): C(torch.ones(n))
-if sys.argv[1] == "thread":
+if sys.argv[1] == "fullgraph":
+    C = torch.compile(lambda x: x.sin(), backend="eager", dynamic=False, fullgraph=True)
+    try: calls(13)
+    except torch._dynamo.exc.FailOnRecompileLimitHit: pass
+elif sys.argv[1] == "own":
+    C = torch.compile(lambda x: x.sin(), backend="eager", dynamic=False, recompile_limit=3)
+    calls(13)
+elif sys.argv[1] == "thread":
     torch._dynamo.config.recompile_limit = 64
     thread = threading.Thread(target=calls, args=(13,), name="worker"); thread.start(); thread.join()
 elif sys.argv[1] == "accumulated":
@@ -216,21 +223,49 @@ o.step()
 """
 
 
-@pytest.mark.parametrize("how", ["thread", "accumulated", "plain"])
+@pytest.mark.parametrize("how", ["thread", "accumulated", "plain", "own", "fullgraph"])
 def test_limits(job, how):
     done = job(LIMIT, args=lambda file: [sys.executable, str(file), how])
     assert done.code == 0 and done.faults == [], done.err
-    told, limit = done.of("compile"), 3 if how == "accumulated" else 8
+    told, limit = done.of("compile"), 3 if how in ("accumulated", "own") else 8
     name = "accumulated_recompile_limit" if how == "accumulated" else "recompile_limit"
     assert [e["limits"]["total"] for e in told] == [*range(1, limit + 1), limit]
     assert [e["limits"]["entries"] for e in told[:-1]] == [*range(1, limit + 1)]
     last = told[-1]
-    assert last["failed"] == name == last["limits"]["hit"] and last["trigger"] == "recompile" and last["frame"] == "<lambda> job1.py:3"
-    assert last["unit"] == 0 and done.of("break") == []
+    assert last["failed"] == ("FailOnRecompileLimitHit" if how == "fullgraph" else name) and last["limits"]["hit"] == name
+    assert last["trigger"] == "recompile" and last["frame"].startswith("<lambda> job1.py:") and done.of("break") == []
+    assert last["unit"] == told[0]["unit"] and last["line"] == int(last["frame"].rpartition(":")[2])
     if how == "thread":
-        assert (last["cause_id"], last["expected"], last["seen"], last["line"]) == ("limit_thread", "64", "8 (worker)", 3)
+        assert (last["cause_id"], last["expected"], last["seen"]) == ("limit_thread", "64", "8 (worker)")
     else:
         assert (last["cause_id"], last["source"]) == ("size", "x[0]")
+
+
+UNTOUCHED = """
+import collections, json, torch
+asked = collections.Counter()
+class Config:
+    def __init__(self, n): self._n = n
+    def __getattr__(self, name): asked[name] += 1; raise AttributeError(name)
+    def __eq__(self, other): asked["=="] += 1; return self is other
+    def __hash__(self): asked["hash"] += 1; return 1
+    def __repr__(self): asked["repr"] += 1; return "config"
+    def __len__(self): asked["len"] += 1; return 3
+    @property
+    def n(self): asked["n"] += 1; return self._n
+f = torch.compile(lambda x, c, d: x * c.n + len(d), backend="eager")
+for n in range(4): f(torch.ones(3), Config(n), {str(i): Config(i) for i in range(n)})
+g = torch.compile(lambda x, c=None: x if c is None else x * 2, backend="eager")
+for c in (None, Config(1), Config(2)): g(torch.ones(3), c)
+print("asked", json.dumps(asked))
+"""
+
+
+def test_nothing_of_the_script_is_run_to_decode(job):
+    seen, plain = job(UNTOUCHED), job(UNTOUCHED, bare=True)
+    assert seen.code == plain.code == 0 and seen.faults == [], seen.err
+    assert seen.said("asked") == plain.said("asked")
+    assert "value_int" in {e["cause_id"] for e in seen.of("compile", trigger="recompile")}
 
 
 def test_the_backward_of_a_recompile_is_lost_with_it(job):

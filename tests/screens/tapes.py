@@ -92,7 +92,11 @@ class Tape:
     def recompile(self, was: int, now: int, number: int) -> None:
         for rank in range(self.ranks):
             self.compile(rank, 4100 * self.noise(0.05), "recompile", number,
-                         cause=f"0/{number - 1}: tensor 'x' size mismatch at index 0. expected {was}, actual {now}")  # fmt: skip
+                         cause=f"0/{number - 1}: tensor 'x' size mismatch at index 0. expected {was}, actual {now}",
+                         cause_id="size", words=f"size of x[0]: {was}, now {now}", source="x[0]", expected=str(was), seen=str(now),
+                         remedy="One dynamic version serves all sizes: dynamic=on. Or keep the size: drop_last=True, padding.",
+                         file="/home/user/train.py", line=41,
+                         limits={"entries": number + 1, "limit": 8, "total": number + 1, "accumulated": 256})  # fmt: skip
             self.step(rank, 4140, "compile")
 
     def switch(self, number: int, to: int, by: str = "viewer", compile_ms: float = 0) -> None:
@@ -148,7 +152,11 @@ def storm() -> Tape:
         tape.recompile(32, 8 + epoch, epoch + 1)
     for rank in range(2):
         tape.add(tape.t[rank], "break", rank, unit=0, frame="forward", file="train.py", line=57, reason="Unsupported builtin: print()",
-                 code="GB0059", count=3)  # fmt: skip
+                 code="GB0059", count=3, effect="split", runs=2, remedy="Avoid calling builtin `print`.",
+                 explanation="Dynamo does not know how to trace builtin operator `print`.", **{"class": "Unsupported builtin"})  # fmt: skip
+        tape.add(tape.t[rank], "break", rank, unit=0, frame="forward", file="train.py", line=63, reason="Unsupported context manager",
+                 code="GB0142", count=1, effect="eager", framework=True, inside="/usr/lib/python3/site-packages/lib/layers.py:12")  # fmt: skip
+        tape.add(tape.t[rank], "break", rank, reason="split at a bucket of DDP, as intended", count=3, effect="ddp")
     tape.add(max(tape.t), "finding", text="recompiles on the last batch of every epoch, 24.6 s so far",
              action="drop_last=True, or dynamic on (d)", lost_s=24.6)  # fmt: skip
     tape.steps(20, 31.9)

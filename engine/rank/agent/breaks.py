@@ -14,6 +14,7 @@ from . import events, look, runs
 MOST = 4096
 LINK = re.compile(r"gb(\d{4,})\.html|\bGB(\d{4,})\b")
 RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_\d+$")
+NO_BREAK = re.compile(r"recompile limit|cache_size_limit|skip[_ ]frame", re.I)  # a limit was reached, or the frame is skipped by design
 SPLIT = "DDPOptimizer intentional graph-break"
 # What torch gives no class in the text itself: how the text begins, the class in its registry, in words.
 UNNAMED = (
@@ -128,8 +129,8 @@ def _compiled_from(reason: Any, root: Any, compiled: list[Compiled], used: set[A
 
 
 def _gave_up(record: Any) -> bool:
-    kind = getattr(record, "fail_type", None) or ""
-    return bool(kind.endswith(("Unsupported", "UserError")) and record.fail_reason and "recompile limit" not in record.fail_reason)
+    kind, reason = getattr(record, "fail_type", None) or "", getattr(record, "fail_reason", None)
+    return bool(kind.endswith(("Unsupported", "UserError")) and reason and not NO_BREAK.search(_line(reason)))
 
 
 def _failed_at(record: Any) -> tuple[str | None, int | None]:

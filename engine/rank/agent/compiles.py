@@ -221,12 +221,17 @@ def _cause(record: Any, trigger: str, begun: Begun | None, asked: again.Again | 
     return None
 
 
-def _limit_hit(record: Any) -> str | None:
-    """Which limit ended the compiling of this code: what it has runs on, all else runs eager from now on."""
-    if "limit" not in f"{getattr(record, 'fail_type', '')} {getattr(record, 'fail_reason', '')}".lower():
+def _limit_hit(record: Any, begun: Begun | None) -> str | None:
+    """Which limit ended the compiling of this code: what it has runs on, all else runs eager from now on, or ends the call."""
+    kind, reason = str(getattr(record, "fail_type", None)), str(getattr(record, "fail_reason", None))
+    if "limit" not in f"{kind} {reason}".lower():
         return None
-    found = re.search(r"(accumulated_)?(recompile_limit|cache_size_limit)", str(record.fail_reason))
-    return None if found is None else "accumulated_recompile_limit" if found[1] else "recompile_limit"
+    found = re.search(r"(accumulated_)?(?:recompile_limit|cache_size_limit)", reason)
+    if found is not None:
+        return "accumulated_recompile_limit" if found[1] else "recompile_limit"
+    if kind != "FailOnRecompileLimitHit" or begun is None or begun.limits is None:
+        return None
+    return "accumulated_recompile_limit" if (begun.total or 0) >= begun.limits[1] else "recompile_limit"
 
 
 def _limits(record: Any, begun: Begun | None, hit: str | None) -> dict[str, Any] | None:
@@ -270,7 +275,7 @@ def _tell(record: Any) -> breaks.Compiled:
     ms = _ms(record, "duration_us") or _ms(record, "dynamo_cumulative_compile_time_us")
     if ms is None and record.end_time_us and record.start_time_us:
         ms = (record.end_time_us - record.start_time_us) / 1e3
-    trigger, hit = _trigger(record, (file, line, function), begun), _limit_hit(record)
+    trigger, hit = _trigger(record, (file, line, function), begun), _limit_hit(record, begun)
     unit = begun.unit() if begun is not None else None
     if unit is not None and not unit.holds_parameters and trigger in ("first", "variant", "recompile"):
         unit.holds_parameters = bool(getattr(record, "param_count", None))
@@ -295,7 +300,7 @@ def _tell(record: Any) -> breaks.Compiled:
         graph={k: v for k, v in graph.items() if v is not None} or None,
         cause=_reason(record) if trigger == "recompile" else None,
         limits=_limits(record, begun, hit),
-        failed=hit or getattr(record, "fail_type", None),
+        failed=hit if hit is not None and record.fail_type != "FailOnRecompileLimitHit" else record.fail_type,
         **why,
     )
     return breaks.Compiled(record, unit, index, variant)

@@ -224,7 +224,7 @@ class Frame:
             return bool(tensor.is_inference()) if _is_plain(tensor) else None
 
     def is_last_batch(self, expected: str, seen: str) -> bool:
-        """Is there a loader whose last batch is just so much shorter?"""
+        """Is there a loader at hand whose last batch is just so much shorter?"""
         return self.is_live and int(seen) < int(expected) and int(seen) in _last_batches(int(expected))
 
 
@@ -236,15 +236,8 @@ def _is_plain(value: Any) -> bool:
 
 def _last_batches(size: int) -> set[int]:
     """Of the loaders with batches of this size that keep the last one, and whose data tells its length."""
-    import gc
-
-    data = sys.modules.get("torch.utils.data")
-    if data is None:
-        return set()
     found = set()
-    for loader in gc.get_referrers(data.DataLoader):
-        if not isinstance(loader, data.DataLoader):
-            continue
+    for loader in _loaders():
         held = loader.__dict__
         if held.get("batch_size") != size or held.get("drop_last") or held.get("batch_sampler") is None:
             continue
@@ -253,6 +246,28 @@ def _last_batches(size: int) -> set[int]:
         except Exception:
             continue
     return found - {0}
+
+
+def _loaders() -> list[Any]:
+    """What the functions in progress hold by name, or have in their self, and what their scripts hold."""
+    data = sys.modules.get("torch.utils.data")
+    if data is None:
+        return []
+    found, frame, scripts = {}, sys._getframe(1), set()
+    while frame is not None:
+        if is_torch(frame.f_code.co_filename):
+            frame = frame.f_back  # type: ignore[assignment]
+            continue
+        held: list[Any] = list(frame.f_locals.values())
+        if not is_library(frame.f_code.co_filename) and id(frame.f_globals) not in scripts:
+            scripts.add(id(frame.f_globals))
+            held += frame.f_globals.values()
+        owner = frame.f_locals.get("self")
+        mine = getattr(type(owner), "__dictoffset__", 0) and object.__getattribute__(owner, "__dict__")
+        held += mine.values() if type(mine) is dict else ()
+        found.update((id(one), one) for one in held if data.DataLoader in type(one).__mro__)
+        frame = frame.f_back  # type: ignore[assignment]
+    return list(found.values())
 
 
 # Of the process, read on the thread that compiles.
