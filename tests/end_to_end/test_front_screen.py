@@ -59,8 +59,8 @@ class Terminal:
     def shown(self) -> str:
         return subprocess.run([SHOW, f"{self.size[0]}x{self.size[1]}"], input=self.bytes, capture_output=True, check=True).stdout.decode()
 
-    def until(self, what: str | Callable[[str], bool]) -> str:
-        end = time.monotonic() + BOUND_S
+    def until(self, what: str | Callable[[str], bool], bound_s: float = BOUND_S) -> str:
+        end = time.monotonic() + bound_s
         while True:
             self.pump()
             shown = self.shown()
