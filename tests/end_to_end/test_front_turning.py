@@ -12,7 +12,7 @@ import pytest
 from test_front_screen import BOUND_S, ROOT, SHOW, Terminal, folder, terminal  # noqa: F401
 
 pytest.importorskip("torch")
-pytestmark = pytest.mark.skipif(not SHOW.exists(), reason="show_terminal was not built: libvterm is not there")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not SHOW.exists(), reason="show_terminal was not built: libvterm is not there")]
 
 PYTHON = os.environ.get("PYTHON") or "python3"
 COMPILE_S = 240.0  # a compile on a busy machine
