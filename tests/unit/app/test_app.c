@@ -169,7 +169,9 @@ static void test_columns_are_chosen_by_name(void **state) {
     keys("^U \"rank step\" Enter");
     assert_false(shows("recomp"));
     assert_true(shows("step"));
-    keys("C ^U Enter");
+    keys("C ^U \"mem\" Tab");
+    assert_true(shows("columns (none: all): memory"));
+    keys("^U Enter");
     assert_true(shows("recomp"));
 }
 
