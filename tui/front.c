@@ -51,7 +51,7 @@ static void on_output(void *ctx, const char *bytes, size_t size) {
     struct front *front = ctx;
     front->changed = true;
     text_feed(front->last, bytes, size);
-    app_output(front->app, bytes, size);
+    if (!front->run->link->over) app_output(front->app, bytes, size);
     for (size_t at = 0; front->is_plain && at < size;) {
         ssize_t count = write(STDOUT_FILENO, bytes + at, size - at);
         if (count < 0 && errno != EINTR) return;
@@ -72,11 +72,12 @@ typedef bool is_there(const struct front *front);
 static bool wait_for(struct front *front, is_there *condition, uint64_t bound_ms) {
     uint64_t end_ns = clock_now_ns() + bound_ms * 1000000;
     for (;;) {
+        front->changed = false;
         uv_run(&front->loop, UV_RUN_NOWAIT);
         if (front->terminal) job_terminal_read(front->terminal);
         if (condition(front)) return true;
         if (clock_now_ns() >= end_ns) return false;
-        uv_sleep(TURN_MS);
+        if (!front->changed) uv_sleep(TURN_MS);
     }
 }
 
@@ -88,15 +89,18 @@ static bool is_engine_done(const struct front *front) {
     return front->run->link->engine_over && feed_facts(front->feed).state == SOURCE_ENDED;
 }
 
-/* Behind the end of the job some of its output may still be on its way to us; and of a job that was
- * over at once nobody keeps the terminal any more. */
+/* Behind the end of the job some of its output may still be on its way to us, more than we can read
+ * in time; and of a job that was over at once nobody keeps the terminal any more. What was saved is
+ * complete. */
 static void take_rest(struct front *front) {
-    if (front->terminal)
-        wait_for(front, is_output_there, OUTPUT_MS);
-    else {
-        CLEANUP(cleanup_free) char *text = session_read(front->run->session, "output", NULL);
-        if (text) on_output(front, text, strlen(text));
-    }
+    const char *path = option_text(front->run->options, OPTION_OUTPUT);
+    struct text *saved = text_new(COLUMNS, ROWS);
+    bool is_complete = front->terminal && wait_for(front, is_output_there, OUTPUT_MS);
+    if (!is_complete && farewell_saved(front->run->session, path, saved)) {
+        text_free(front->last);
+        front->last = saved;
+    } else
+        text_free(saved);
 }
 
 /* The last lines, without colours, as they would stand here without us. */
@@ -207,7 +211,7 @@ static void say_how_it_ended(struct front *front) {
     const char *dir = front->run->session->dir;
     bool is_quiet = is_option_given(front->run->options, OPTION_QUIET);
     take_rest(front);
-    if (!front->is_plain) print_last(front);
+    if (!front->is_plain || !front->terminal) print_last(front);
     bool is_done = wait_for(front, is_engine_done, ENGINE_MS);
     if (!is_quiet) farewell_summary(front->feed);
     if (!is_done)

@@ -59,8 +59,8 @@ class Terminal:
     def shown(self) -> str:
         return subprocess.run([SHOW, f"{self.size[0]}x{self.size[1]}"], input=self.bytes, capture_output=True, check=True).stdout.decode()
 
-    def until(self, what: str | Callable[[str], bool]) -> str:
-        end = time.monotonic() + BOUND_S
+    def until(self, what: str | Callable[[str], bool], bound_s: float = BOUND_S) -> str:
+        end = time.monotonic() + bound_s
         while True:
             self.pump()
             shown = self.shown()
@@ -114,10 +114,20 @@ class Terminal:
         os.close(self.fd)
 
 
+def end_what_is_left(folder: Path) -> None:
+    """A test that failed half way leaves a job that lives on, as it should: all that has this folder in its environment."""
+    want = f"INDUCTOP_TMPDIR={folder}".encode()
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if want in path.read_bytes().split(b"\0"):
+                os.kill(int(path.parent.name), signal.SIGKILL)
+
+
 @pytest.fixture
 def folder() -> Iterator[Path]:
     path = Path(tempfile.mkdtemp(prefix="is-", dir="/tmp"))  # sockets want short paths
     yield path
+    end_what_is_left(path)
     shutil.rmtree(path, ignore_errors=True)
 
 
@@ -299,11 +309,15 @@ def test_front_waits_for_the_engine_whose_files_a_script_reads_next(folder: Path
         os.kill(engine, signal.SIGSTOP)
         screen.type("i\r")
         screen.pump_until(lambda: b"got" in screen.bytes[screen.bytes.rfind(b"\x1b[?1049l") :])
-        assert os.waitpid(screen.pid, os.WNOHANG) == (0, 0)
+        end = time.monotonic() + 1
+        while time.monotonic() < end:  # it does not end without it
+            screen.pump()
+            assert os.waitpid(screen.pid, os.WNOHANG) == (0, 0)
         os.kill(engine, signal.SIGCONT)
-        assert screen.exit_code() == 5
+        assert os.waitstatus_to_exitcode(screen.wait()) == 5
         assert json.loads(events.read_text().splitlines()[-1])["kind"] == "summary"
-        assert "inductop: no rank was seen" in screen.shown()
+        screen.exit_code()
+        assert "inductop: no rank was seen" in screen.shown() and "has not ended" not in screen.shown()
 
 
 def test_engine_that_does_not_end_holds_nobody_for_long(folder: Path) -> None:

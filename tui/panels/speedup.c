@@ -21,13 +21,27 @@ static unsigned style_of(const struct snapshot_speedup *speedup) {
                                                      : STYLE_PLAIN;
 }
 
-static void draw_row(const struct snapshot_variant *variant, const struct interval_scale *scale,
-                     bool is_current, struct area row) {
+/* "measuring" stays when the interval was too wide to the end. */
+static const char *verdict_of(const struct snapshot_speedup *speedup, bool is_measuring) {
+    if (strcmp(speedup->verdict, "measuring") != 0) return speedup->verdict;
+    return is_measuring ? "so far" : "unsure";
+}
+
+static bool is_measuring(const struct view *view) {
+    const struct snapshot_switch *pending =
+        view->group ? snapshot_pending(view->snapshot, view->group->key) : NULL;
+    return pending && strcmp(pending->by, "baseline") == 0;
+}
+
+static void draw_row(const struct view *view, const struct snapshot_variant *variant,
+                     const struct interval_scale *scale, struct area row) {
+    bool is_current =
+        view->group && view->group->has_variant && view->group->variant == variant->variant;
     const struct snapshot_speedup *speedup = &variant->speedup;
     int width = row.at.width, label = width >= 60 ? 26 : width >= 44 ? 18 : 14;
     char tail[48];
-    snprintf(tail, sizeof tail, "%s %lld pairs", width >= 44 ? speedup->verdict : "",
-             (long long)speedup->pairs);
+    snprintf(tail, sizeof tail, "%s %lld pairs",
+             width >= 44 ? verdict_of(speedup, is_measuring(view)) : "", (long long)speedup->pairs);
     int tail_width = width >= 44 ? 16 : width >= 30 ? 9 : 0;
     area_text(row, 0, 0, STYLE_CURSOR_AWAY, is_current ? "▸" : " ");
     area_fit(area_part(row, (struct rect){1, 0, label - 1, 1}), ALIGN_LEFT,
@@ -92,9 +106,7 @@ static void draw(void *state, const struct view *view, struct area area, bool ha
     }
     struct interval_scale scale = interval_scale_of(intervals, interval_count, 1);
     for (int i = 0; i < (int)count && i < body.at.height; i++)
-        draw_row(variants[i], &scale,
-                 view->group && view->group->has_variant &&
-                     view->group->variant == variants[i]->variant,
+        draw_row(view, variants[i], &scale,
                  area_part(body, (struct rect){0, i, body.at.width - 1, 1}));
 }
 

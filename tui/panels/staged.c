@@ -13,7 +13,7 @@
 #include "tui/pieces.h"
 #include "engine/base/banned.h"
 
-enum { RANKS_NAMED = 4, ENOUGH_STEPS = 10 };
+enum { RANKS_NAMED = 4, ENOUGH_STEPS = 10, BETWEEN = 4 };
 
 static void draw_field(const struct view *view, struct area area) {
     area_fill(area, STYLE_FIELD, " ");
@@ -94,17 +94,35 @@ static void put_cost(struct buf *out, const struct view *view) {
     if (!isnan(most)) buf_printf(out, " (up to %s so far)", format_duration(most * 1e9).text);
 }
 
+/* Without what is in force, which stands in the panel above. */
+static void put_short(struct buf *out, const struct settings *change) {
+    for (size_t i = 0; i < change->count; i++) {
+        const struct settings_pair *pair = &change->pairs[i];
+        bool is_written = strcmp(pair->value, SETTING_AS_WRITTEN) == 0;
+        buf_printf(out, "%s%s %s", i ? ", " : "", pair->key,
+                   is_written ? "as written" : pair->value);
+    }
+}
+
 static void draw_staged(const struct view *view, struct area area) {
+    static const char keys[] = "A apply  x forget ";
     CLEANUP(buf_done) struct buf words = BUF_INIT;
     CLEANUP(buf_done) struct buf cost = BUF_INIT;
-    size_t count = view->staging->change.count;
-    buf_printf(&words, " %zu staged: ", count);
+    const struct settings *change = &view->staging->change;
+    buf_printf(&words, " %zu staged: ", change->count);
+    size_t begin = words.size;
     staging_words(view->staging, &words);
     put_cost(&cost, view);
+    int width = utf8_columns(buf_text(&words)) + utf8_columns(buf_text(&cost)) +
+                utf8_columns(keys) + BETWEEN;
+    if (width > area.at.width) {
+        words.size = begin;
+        put_short(&words, change);
+    }
     const struct piece pieces[] = {
         {buf_text(&words), STYLE_STAGED, 0, false},
         {buf_text(&cost), STYLE_PLAIN, 2, false},
-        {"A apply  x forget ", STYLE_DIM, 1, true},
+        {keys, STYLE_DIM, 1, true},
     };
     pieces_draw(pieces, ARRAY_SIZE(pieces), " · ", STYLE_DIM, area);
 }

@@ -101,6 +101,35 @@ static void test_every_action_runs_everywhere_within_its_effects(void **state) {
         }
 }
 
+/* Each key that means something anywhere, in every panel, view, field and dialog, on screens from
+ * hardly any to huge: it draws, and Esc leads back. */
+static void test_every_key_everywhere_on_every_size(void **state) {
+    static const char *const places[] = {"",  "Tab", "Tab Tab", "Tab Tab Tab", "z",  "2",   "3",
+                                         "4", "5",   "6",       "@",           "F1", "d e", "/",
+                                         "W", "C"};
+    static const int sizes[][2] = {{1, 1}, {20, 5}, {80, 24}, {300, 80}};
+    static const size_t strides[] = {2, 1, 1, 9}; /* large ones take long */
+    size_t count;
+    const struct binding *bindings = keymap_bindings(&count);
+    (void)state;
+    for (size_t s = 0; s < ARRAY_SIZE(sizes); s++)
+        for (size_t p = 0; p < ARRAY_SIZE(places); p++)
+            for (size_t i = p % strides[s]; i < count; i += strides[s]) {
+                struct key key;
+                if (bindings[i].action == ACTION_WRITE) continue;
+                canvas_resize(screen.canvas, sizes[s][0], sizes[s][1]);
+                keys("Esc Esc Esc Esc 1");
+                keys(places[p]);
+                assert_true(key_read(bindings[i].key, &key));
+                app_key(screen.app, &key);
+                script_settle(&screen);
+                assert_int_equal(canvas_width(screen.canvas), sizes[s][0]);
+            }
+    canvas_resize(screen.canvas, 80, 24);
+    keys("Esc Esc Esc Esc x 1");
+    assert_true(shows("nothing staged"));
+}
+
 static void test_view_of_every_digit_has_a_panel(void **state) {
     size_t count;
     const struct binding *bindings = keymap_bindings(&count);
@@ -140,7 +169,9 @@ static void test_columns_are_chosen_by_name(void **state) {
     keys("^U \"rank step\" Enter");
     assert_false(shows("recomp"));
     assert_true(shows("step"));
-    keys("C ^U Enter");
+    keys("C ^U \"mem\" Tab");
+    assert_true(shows("columns (none: all): memory"));
+    keys("^U Enter");
     assert_true(shows("recomp"));
 }
 
@@ -181,6 +212,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_every_action_runs_everywhere_within_its_effects,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_every_key_everywhere_on_every_size, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_view_of_every_digit_has_a_panel, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_toggle_key_stages_and_x_forgets, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_copied_is_the_line_that_does_it_again, set_up,
