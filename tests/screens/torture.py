@@ -274,7 +274,15 @@ class Screen:
             if time.monotonic() > end:
                 raise Failure(f"does not answer a new size within {BOUND_S:g} s")
         self.read(0.01)
+        while self.is_line() and not self.has_ended():
+            self.read(0.01)
+            self.go_on()
+            if time.monotonic() > end:
+                raise Failure("shows a picture, but keys come line by line")
         self.look()
+
+    def is_line(self) -> bool:
+        return bool(termios.tcgetattr(self.slave)[3] & termios.ICANON)
 
     def shown(self) -> str:
         """What a terminal shows that was told all this: libvterm says so, if it was there when the tests were built."""
@@ -415,7 +423,7 @@ class Torture:
                     screen.read(0.05)
                     screen.go_on()
             if time.monotonic() > end:
-                raise Failure(f"cannot be left:\n{screen.picture()}")
+                raise Failure(f"cannot be left; keys come {'line by line' if screen.is_line() else 'at once'}:\n{screen.picture()}")
         self.check_end(screen)
 
     def finish_job(self) -> None:
