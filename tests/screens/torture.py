@@ -7,7 +7,9 @@ Keys, mouse reports, pastes, sequences that are cut, bytes of no meaning, sizes 
 stops. A person's way out (q, ^C, ^Z) is among it: a screen that was left is opened again. Every exit must be a clean one, leave the
 terminal as it was, and a change of size must be answered within a bound. Under the address sanitizer leaks are failures too.
 
-The seed is printed; the same one makes the same events again. The environment names the program (INDUCTOP).
+The seed is printed; the same one makes the same events again. The environment names the program (INDUCTOP) and, if it shall not be
+one that only talks, the job (INDUCTOP_TORTURE_JOB: a command that says ready when it bears an interrupt and ends when the file STOP
+is there).
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import pty
 import random
 import re
 import select
+import shlex
 import shutil
 import signal
 import struct
@@ -337,7 +340,7 @@ class Torture:
         if self.screens:
             return [INDUCTOP, "attach", "job"]
         job = os.environ.get("INDUCTOP_TORTURE_JOB")
-        command = job.split() if job else [sys.executable, str(ROOT / "tests/support/fake_ranks.py"), "--events", "--lines", "30", "--hard"]
+        command = shlex.split(job) if job else [sys.executable, str(ROOT / "tests/support/fake_ranks.py"), "--events", "--lines", "30", "--hard"]
         return [INDUCTOP, "--name", "job", "--", *command]
 
     def open(self, size: tuple[int, int]) -> Screen:
@@ -414,11 +417,12 @@ class Torture:
         """Out of whatever is open: a paste ends by itself, fields and dialogs by ESC, keys to the job by ^]."""
         screen.probe()
         screen.write(b"\x1b[201~")
-        end = time.monotonic() + BOUND_S
+        end, pause = time.monotonic() + BOUND_S, 0.1
         while not screen.has_ended():
+            pause *= 1.5  # ESC and q that are read together are Alt-q: on a busy machine more lies between them
             for keys in (TO_JOB, b"\x1b", b"\x1b", b"q", b"\r"):
                 screen.write(keys)
-                wait = time.monotonic() + 0.2
+                wait = time.monotonic() + pause
                 while time.monotonic() < wait and not screen.has_ended():
                     screen.read(0.05)
                     screen.go_on()
