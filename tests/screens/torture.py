@@ -183,7 +183,10 @@ class Screen:
         self.master, self.slave = pty.openpty()
         os.set_blocking(self.master, False)
         self.before = termios.tcgetattr(self.slave)
-        self.before[3] |= termios.NOFLSH  # else a ^Z behind our last bytes takes them away before anybody has read them
+        # Between screens the line is a shell's. There a ^S would hold up what the program says when it leaves, until somebody types
+        # ^Q; and a ^Z take away its last bytes before anybody has read them. It is so with any program.
+        self.before[0] &= ~termios.IXON
+        self.before[3] |= termios.NOFLSH
         termios.tcsetattr(self.slave, termios.TCSANOW, self.before)
         self.told, self.count, self.status = bytearray(), 0, None  # type: bytearray, int, int | None
         self.words, self.size = words, size
