@@ -174,6 +174,10 @@ bool app_turn(struct app *app, uint64_t now_ns) {
     return is_more;
 }
 
+bool is_app_settled(const struct app *app) {
+    return app->view.state != VIEW_CONNECTING && app->view.state != VIEW_CATCHING_UP;
+}
+
 void app_tell(struct app *app, unsigned style, const char *format, ...) {
     va_list args;
     va_start(args, format);

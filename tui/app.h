@@ -44,6 +44,10 @@ struct app *app_free(struct app *app);
 /* `now_ns` as for feed_turn(). Returns true when there is more to come at once: turn again soon. */
 bool app_turn(struct app *app, uint64_t now_ns);
 
+/* Has it been told what was before it came, or does nobody tell it? Until then pictures are empty.
+ */
+bool is_app_settled(const struct app *app);
+
 /* The job's terminal, lent from now on; NULL: it has none. */
 void app_set_terminal(struct app *app, struct job_terminal *terminal);
 

@@ -17,7 +17,13 @@
 #include "tui/tty.h"
 #include "engine/base/banned.h"
 
-enum { IDLE_NS = 1000 * 1000 * 1000, READ_SIZE = 4096 };
+enum {
+    IDLE_NS = 1000 * 1000 * 1000,
+    READ_SIZE = 4096,
+    START_MS = 2,
+    START_TURNS = 500,
+    EMPTY_TURNS = 20
+};
 
 static const int signals[] = {SIGWINCH, SIGTSTP, SIGCONT, SIGHUP, SIGTERM, SIGINT};
 
@@ -34,6 +40,7 @@ struct screen {
     size_t signal_count;
     int poll_events, ended_by;
     uint64_t drawn_ns;
+    int start_turns; /* left until it no longer hurries; 0: it has begun */
     bool is_over, is_suspended;
 };
 
@@ -69,11 +76,15 @@ static void draw(struct screen *screen) {
         watch(screen);
 }
 
-static void resize(struct screen *screen) {
+static void measure(struct screen *screen) {
     int width, height;
     term_resized(screen->term);
     term_size(screen->term, &width, &height);
     canvas_resize(screen->canvas, width, height);
+}
+
+static void resize(struct screen *screen) {
+    measure(screen);
     draw(screen);
 }
 
@@ -197,8 +208,28 @@ static void on_escape(uv_timer_t *timer) {
 
 /* ---- time and signals ---- */
 
+static void on_refresh(uv_timer_t *timer);
+
+/* The first picture with something in it comes at once, and not when the refresh is due. An empty
+ * one comes before it only when it takes long. */
+static void hurry(struct screen *screen) {
+    app_turn(screen->options->app, clock_now_ns());
+    if (--screen->start_turns > 0 && !is_app_settled(screen->options->app)) {
+        if (screen->start_turns == START_TURNS - EMPTY_TURNS) draw(screen);
+        return;
+    }
+    screen->start_turns = 0;
+    uv_timer_start(&screen->refresh, on_refresh, screen->options->refresh_ms,
+                   screen->options->refresh_ms);
+    draw(screen);
+}
+
 static void on_refresh(uv_timer_t *timer) {
     struct screen *screen = timer->data;
+    if (screen->start_turns > 0) {
+        hurry(screen);
+        return;
+    }
     uint64_t now = clock_now_ns();
     bool is_due = now - screen->drawn_ns >= IDLE_NS;
     bool has_changed = !screen->options->changed || *screen->options->changed;
@@ -239,11 +270,11 @@ static void start(struct screen *screen) {
     uv_timer_init(loop, &screen->refresh);
     uv_timer_init(loop, &screen->escape);
     screen->poll.data = screen->refresh.data = screen->escape.data = screen;
-    uv_timer_start(&screen->refresh, on_refresh, screen->options->refresh_ms,
-                   screen->options->refresh_ms);
+    screen->start_turns = START_TURNS;
+    uv_timer_start(&screen->refresh, on_refresh, START_MS, START_MS);
     canvas_set_ascii(screen->canvas, is_term_ascii(screen->term));
-    app_turn(screen->options->app, clock_now_ns());
-    resize(screen);
+    measure(screen);
+    watch(screen);
 }
 
 static void stop(struct screen *screen) {

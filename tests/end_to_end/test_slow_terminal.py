@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from harness import INDUCTOP, JOBS, ROOT, environment, job_command, processes, read_events, wait_for
+from harness import INDUCTOP, JOBS, ROOT, SESSIONS, environment, job_command, processes, read_events, wait_for
 
 sys.path.insert(0, str(ROOT / "tests" / "screens"))
 import tapes  # noqa: E402
@@ -35,6 +35,14 @@ def env_of(folder: Path, **more: str) -> dict[str, str]:
     for name in ("NO_COLOR", "COLORFGBG"):
         env.pop(name, None)
     return env
+
+
+class Looker(Screen):
+    def __init__(self, words: list[str], env: dict[str, str], cwd: Path) -> None:
+        super().__init__(words, env, cwd, SIZE)
+
+    def close(self) -> None:
+        self.end()
 
 
 def until(screen: Screen, what: Callable[[str], object], bound_s: float = BOUND_S) -> str:
@@ -140,6 +148,23 @@ def test_escape_acts_within_50_ms(still: Screen) -> None:
         took.append(time.monotonic() - begin)
         until(still, lambda shown: not is_help(shown))
     assert sorted(took)[len(took) // 4] <= 0.050, [f"{1000 * t:.1f}" for t in took]
+
+
+def test_first_picture_does_not_wait_for_the_refresh(tmp_path: Path) -> None:
+    """A minute from picture to picture, and yet the first one with the job in it is there at once."""
+    name, stop = f"first{os.getpid()}", tmp_path / "stop"
+    env = env_of(tmp_path, STOP=str(stop))
+    job = subprocess.Popen([INDUCTOP, "--headless", "--quiet", "--name", name, "--", sys.executable, str(ROOT / "tests/support/fake_ranks.py"),
+                            "--ranks", "8"], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)  # fmt: skip
+    try:
+        wait_for(lambda: (SESSIONS / name / "sock").exists(), BOUND_S)
+        with contextlib.closing(Looker([INDUCTOP, "attach", name], env, tmp_path)) as screen:  # until all ranks are there
+            until(screen, lambda shown: "ranks 8/8" in shown and "live" in shown.splitlines()[0])
+        with contextlib.closing(Looker([INDUCTOP, "attach", name, "--refresh", "60000"], env, tmp_path)) as screen:
+            until(screen, lambda shown: "ranks 8/8" in shown and "live" in shown.splitlines()[0])
+    finally:
+        stop.touch()
+        assert job.wait(BOUND_S) == 0
 
 
 # ---- a terminal that does not read
