@@ -1,10 +1,10 @@
-/* Findings while the job runs: every two seconds the rules look at what is known, and what is new is told.
+/* Findings while the job runs: every second the rules look at what is known, and what is new is told.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "engine/base/clock.h"
 #include "engine/parts.h"
 #include "engine/base/banned.h"
 
-#define LOOK_EVERY_NS UINT64_C(2000000000)
+#define LOOK_EVERY_NS UINT64_C(1000000000)
 
 void advice_look(struct engine *engine) {
     const struct snapshot *snapshot = snapshot_take(engine->store, engine_time(engine));

@@ -138,6 +138,7 @@ void process_step(struct process *process, const struct step_record *record, dou
     struct store_rank *facts = &process->facts;
     struct use *use = use_of(process, record->variant);
     facts->t = t;
+    process->compiling.is_on &= t < process->compiling.t; /* its end was lost */
     facts->has_variant = true;
     facts->variant = record->variant;
     facts->steps++;
@@ -282,10 +283,19 @@ static void take_rank(struct process *process, const struct event *event) {
     process->identity = NULL;
 }
 
+static void take_compiling(struct process *process, const struct event *event) {
+    const char *state = event_text(event, "state"), *part = event_text(event, "part");
+    process->compiling.is_on = state && strcmp(state, "begin") == 0;
+    process->compiling.t = event->t;
+    process->compiling.has_unit = event_int(event, "unit", &process->compiling.unit);
+    snprintf(process->compiling.part, sizeof process->compiling.part, "%s", part ? part : "");
+}
+
 void process_take(struct process *process, const struct event *event) {
     static void (*const takes[EVENT_KIND_COUNT])(struct process *, const struct event *) = {
         [EVENT_RANK] = take_rank,   [EVENT_UNIT] = take_unit,       [EVENT_COMPILE] = take_compile,
         [EVENT_BREAK] = take_break, [EVENT_SPEEDUP] = take_speedup, [EVENT_SWITCH] = take_switch,
+        [EVENT_COMPILING] = take_compiling,
     };
     process->facts.t = event->t;
     process_changed(process);

@@ -39,6 +39,13 @@ struct process {
     size_t use_last; /* most events are of the use of the event before */
     bool has_exit, has_local_rank;
     int64_t exit, local_rank;
+    struct {
+        bool is_on;
+        double t; /* since when */
+        bool has_unit;
+        int64_t unit;
+        char part[16]; /* "": not told */
+    } compiling;
     size_t group; /* its place among the store's groups */
     struct pace pace;
     struct memory memory;

@@ -199,6 +199,7 @@ static bool is_quiet(const struct snapshot *snapshot, const struct snapshot_rank
 static const char *const activities[ACTIVITY_COUNT] = {
     [ACTIVITY_ASLEEP] = "asleep",       [ACTIVITY_REFUSED] = "refused",
     [ACTIVITY_STARTING] = "1st step",   [ACTIVITY_TRAINING] = "training",
+    [ACTIVITY_COMPILING] = "compiling",
     [ACTIVITY_SWITCHING] = "switching", [ACTIVITY_QUIET] = "no step",
     [ACTIVITY_STALLED] = "stalled",     [ACTIVITY_FINISHED] = "finished",
     [ACTIVITY_EXITED] = "exited",       [ACTIVITY_LOST] = "lost",
@@ -209,9 +210,10 @@ enum snapshot_activity snapshot_activity(const struct snapshot *snapshot,
     const char *state = rank->who->state;
     for (int i = 0; state && i < ACTIVITY_COUNT; i++) {
         bool is_told = i != ACTIVITY_STARTING && i != ACTIVITY_TRAINING &&
-                       i != ACTIVITY_SWITCHING && i != ACTIVITY_QUIET;
+                       i != ACTIVITY_COMPILING && i != ACTIVITY_SWITCHING && i != ACTIVITY_QUIET;
         if (is_told && strcmp(activities[i], state) == 0) return (enum snapshot_activity)i;
     }
+    if (!isnan(rank->compiling_t)) return ACTIVITY_COMPILING;
     if (is_switching(snapshot, rank)) return ACTIVITY_SWITCHING;
     if (!rank->has_step) return ACTIVITY_STARTING;
     return is_quiet(snapshot, rank) ? ACTIVITY_QUIET : ACTIVITY_TRAINING;

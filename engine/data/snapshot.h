@@ -109,6 +109,8 @@ struct snapshot_rank {
     uint32_t variant;                   /* settings in force */
     double ms, median_ms, p95_ms, rate; /* pace.h */
     size_t clean;                       /* steps that median and p95 come from */
+    double compiling_t;                 /* a compilation is under way since; NaN: none is */
+    char compiling[48];                 /* of what: "Net, backward"; "": not told */
     double data_ms, forward_ms, backward_ms, optimizer_ms, ops; /* of the last step */
     uint64_t compiles, recompiles, breaks;                      /* over all variants */
     double compile_s;                                           /* NaN without a compile */
@@ -131,6 +133,7 @@ enum snapshot_activity {
     ACTIVITY_REFUSED,  /* not hooked, who->reason says why */
     ACTIVITY_STARTING, /* hooked, no step yet */
     ACTIVITY_TRAINING,
+    ACTIVITY_COMPILING,
     ACTIVITY_SWITCHING, /* in the first step under new settings: compiles */
     ACTIVITY_QUIET,     /* no step for much longer than one takes */
     ACTIVITY_STALLED,   /* connection lost, the process lives */

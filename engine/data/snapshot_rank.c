@@ -209,6 +209,17 @@ static void set_sums(const struct store *store, struct process *process, struct 
     shown->compile_s = shown->compiles ? seconds : NAN;
 }
 
+static void set_compiling(struct snapshot_rank *rank, const struct process *process) {
+    const char *unit = "", *part = process->compiling.part;
+    rank->compiling_t = process->compiling.is_on ? process->compiling.t : NAN;
+    rank->compiling[0] = 0;
+    for (size_t i = 0; process->compiling.has_unit && i < process->facts.unit_count; i++)
+        if (process->units[i].unit == process->compiling.unit && process->units[i].name)
+            unit = process->units[i].name;
+    snprintf(rank->compiling, sizeof rank->compiling, "%.30s%s%s", unit, *unit && *part ? ", " : "",
+             part);
+}
+
 const struct snapshot_rank *freeze_rank(struct store *store, size_t i) {
     struct process *process = store->processes[i];
     const struct store_rank *facts = &process->facts;
@@ -230,6 +241,7 @@ const struct snapshot_rank *freeze_rank(struct store *store, size_t i) {
     shown->has_variant = facts->has_variant;
     shown->variant = facts->variant;
     memcpy(shown->dropped, facts->dropped, sizeof shown->dropped);
+    set_compiling(shown, process);
     set_pace(shown, &process->pace);
     set_readings(shown, &process->pace);
     set_memory(shown, &process->memory);

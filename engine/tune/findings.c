@@ -15,7 +15,7 @@ enum {
     STEPS_LEAST = 20,       /* clean steps before shares of them mean something */
     NOT_COMPILED_STEPS = 50,
     RECOMPILES_LEAST = 3,   /* of one cause on a rank: one or two are how torch finds out what changes */
-    GROWTH_POINTS = 8,      /* parts of the curve of memory that must rise */
+    WAIT_S_LEAST = 10,      /* that others wait for a rank that compiles */
 };
 static const double seconds_least = 1.0;     /* of all clean steps together */
 static const double data_share_least = 0.2;  /* of the step's time */
@@ -297,11 +297,45 @@ static void find_break_even(const struct look *look) {
     }
 }
 
+/* Ranks wait in a collective for one that compiles: beyond the collectives' patience the job ends. */
+static void find_waiting(const struct look *look) {
+    const struct snapshot *snapshot = look->snapshot;
+    for (size_t g = 0; g < snapshot->group_count; g++) {
+        const struct snapshot_group *group = snapshot->groups[g];
+        const struct snapshot_rank *who = NULL;
+        size_t compiling = 0, waiting = 0;
+        for (size_t i = 0; i < group->rank_count; i++) {
+            const struct snapshot_rank *rank = snapshot->ranks[group->ranks[i]];
+            bool compiles = snapshot_activity(snapshot, rank) == ACTIVITY_COMPILING;
+            double since = snapshot->now - rank->compiling_t;
+            if (compiles && since >= WAIT_S_LEAST) {
+                compiling++;
+                if (!who || rank->compiling_t < who->compiling_t) who = rank;
+            } else if (!compiles && snapshot_idle_s(snapshot, rank) >= WAIT_S_LEAST / 2.0) {
+                waiting++;
+            }
+        }
+        if (!who || !waiting) continue;
+        double since = snapshot->now - who->compiling_t;
+        add(look, (struct finding){
+                      .rank = who->rank,
+                      .subject = mem_printf("%s %" PRIu64, group->key, who->has_step ? who->step : 0),
+                      .text = mem_printf("rank %d compiles%s%s since %.0f s, %zu rank%s wait%s", who->rank, who->compiling[0] ? " " : "",
+                                         who->compiling, since, waiting, waiting > 1 ? "s" : "", waiting > 1 ? "" : "s"),
+                      .action = mem_strdup("Only this rank met something new: give all ranks the same shapes, or a longer time-out for collectives"),
+                      .evidence = mem_printf("%zu of %zu ranks compile, at step %" PRIu64, compiling, group->rank_count,
+                                             who->has_step ? who->step + 1 : 0),
+                      .lost_s = since,
+                      .gain = NAN,
+                  });
+    }
+}
+
 static const struct rule {
     const char *name;
     void (*look)(const struct look *look);
 } rules[] = {
-    {"data", find_data_wait}, {"slower", find_slower},       {"recompiles", find_recompiles},  {"limit", find_limit},
+    {"waiting", find_waiting}, {"data", find_data_wait}, {"slower", find_slower},       {"recompiles", find_recompiles},  {"limit", find_limit},
     {"off", find_not_compiled}, {"straggler", find_straggler}, {"break-even", find_break_even},
 };
 

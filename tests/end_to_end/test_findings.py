@@ -13,6 +13,7 @@ FAULTS = {
     "number": (1, "recompiles", "recompiled", 60),
     "off": (1, "off", "nothing is compiled", 80),
     "past": (1, "off", "is compiled by the script and never called that way", 80),
+    "waiting": (2, "waiting", "rank 1 compiles DistributedDataParallel, forward since 1", 40),
     "straggler": (2, "straggler", "rank 1 is the slow one", 150),
 }
 

@@ -8,6 +8,7 @@ number      a number in the module counts the steps
 off         nothing is compiled
 past        compiled, and called by another way
 straggler   rank 1 takes longer for its data
+waiting     rank 1 meets a size of its own at step 30, and compiles for it for WAIT_S while the others wait
 """
 
 import os
@@ -24,6 +25,15 @@ from torch.utils.data import DataLoader, Dataset
 
 FAULT = os.environ.get("FAULT", "none")
 PER_STEP_S = 0.012
+WAIT_S = 13.0
+step = 0
+
+
+def backend(graph, example_inputs):
+    if FAULT == "waiting" and step >= 30:
+        time.sleep(WAIT_S)
+    return graph.forward
+
 
 
 class Samples(Dataset):
@@ -55,11 +65,11 @@ if FAULT == "limit":
     torch._dynamo.config.recompile_limit = 4
 net = Counting()
 inner = DistributedDataParallel(net) if WORLD > 1 else net
-model = inner if FAULT == "off" else torch.compile(inner, backend="eager", dynamic=False)
+model = inner if FAULT == "off" else torch.compile(inner, backend=backend, dynamic=False)
 optimizer = torch.optim.SGD(net.parameters(), lr=0.05)
 loss = torch.tensor(0.0)
 for step, _ in zip(steps(), DataLoader(Samples(), batch_size=1), strict=False):
-    size = 8 + (step % 6 if FAULT in ("sizes", "limit") else 0)
+    size = 8 + (step % 6 if FAULT in ("sizes", "limit") else 0) + (FAULT == "waiting" and RANK == 1 and step >= 30)
     time.sleep(PER_STEP_S)
     call = inner if FAULT == "past" else model
     loss = F.cross_entropy(call(seeded(step, size, 32)), labels(step, size, 10))

@@ -182,7 +182,7 @@ def lost() -> Tape:
 
 
 def stuck() -> Tape:
-    """A change is under way and one rank has not answered; the others wait."""
+    """A change is under way and one rank has not answered, it compiles; the others wait."""
     tape = Tape(4)
     tape.first()
     tape.steps(50, 31.9)
@@ -191,6 +191,7 @@ def stuck() -> Tape:
     tape.add(t, "switch", **told, status="proposed")
     for rank in (0, 1, 3):
         tape.add(t + 0.01, "switch", rank, **told, status="ready")
+    tape.add(t + 0.01, "compiling", 2, state="begin", id="0/1", unit=0, part="forward", variant=0)
     tape.steps(30, 31.9, only=[0, 1, 3])
     return tape
 

@@ -37,6 +37,7 @@ static unsigned state_style(enum snapshot_activity activity) {
     switch (activity) {
     case ACTIVITY_TRAINING:
     case ACTIVITY_FINISHED: return STYLE_GOOD;
+    case ACTIVITY_COMPILING:
     case ACTIVITY_SWITCHING:
     case ACTIVITY_STARTING: return STYLE_NOTE;
     case ACTIVITY_QUIET: return STYLE_WARN;
@@ -166,6 +167,12 @@ static void put_state(struct table_cell *cell, const struct snapshot *snapshot,
         activity == ACTIVITY_STARTING ? snapshot->now - rank->t : snapshot_idle_s(snapshot, rank);
     const char *reason = rank->who ? rank->who->reason : NULL;
     show_put(cell, state_style(activity), snapshot_activity_name(activity));
+    if (activity == ACTIVITY_COMPILING) {
+        idle = snapshot->now - rank->compiling_t;
+        show_printf(cell, state_style(activity), "compiling %s%s%s", format_duration(fmax(idle, 0) * ns_of_s).text,
+                    rank->compiling[0] ? ": " : "", rank->compiling);
+        return;
+    }
     size_t size = strlen(cell->text);
     bool has_idle = activity == ACTIVITY_STARTING || activity == ACTIVITY_SWITCHING ||
                     activity == ACTIVITY_QUIET;

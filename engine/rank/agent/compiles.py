@@ -20,12 +20,14 @@ from .look import Frame
 from .variants import Variant
 
 LIMIT = 4096
+PARTS = {"DYNAMO": "forward", "LAZY_BACKWARD": "backward", "TRITON_AUTOTUNING": "autotune", "CUDAGRAPH_RECORDING": "recording"}
 
 epoch = 0  # resets of torch so far: compile ids begin again
 wake_boundary: Callable[[], None] = core.nothing
 first_compile: Callable[[], None] = core.nothing
 _last: Any = None
 _listener: Any = None
+_end_listener: Any = None
 _begun: OrderedDict[str, Begun] = OrderedDict()
 _seen: set[tuple[Any, Any]] = set()  # (code, spec of the unit) that was compiled since the last reset
 _codes: set[Any] = set()
@@ -59,9 +61,30 @@ def started(args: Any = None) -> None:
             core.dirty(core.WHY["RECORDING"])
         elif name == "TRITON_AUTOTUNING":
             core.dirty(core.WHY["AUTOTUNE"])
-        remember(getattr(args, "compile_id", None))
+        compile_id = getattr(args, "compile_id", None)
+        begun = remember(compile_id)
+        _tell_now("begin", compile_id, begun, PARTS.get(name))
     except Exception as error:
         core.trouble("compile started", error)
+
+
+def ended(args: Any = None) -> None:
+    """End call-back of the same compilation, failed ones too."""
+    try:
+        _tell_now("end", getattr(args, "compile_id", None), None, None)
+    except Exception as error:
+        core.trouble("compile ended", error)
+
+
+def _tell_now(state: str, compile_id: Any, begun: Begun | None, part: str | None) -> None:
+    events.tell(
+        "compiling",
+        state=state,
+        id=_id(compile_id) if compile_id is not None else None,
+        unit=begun.index if begun is not None else None,
+        variant=begun.variant if begun is not None else None,
+        part=part,
+    )
 
 
 def remember(compile_id: Any) -> Begun | None:
@@ -91,12 +114,15 @@ def register() -> None:
         return
     if _listener is not None and _listener not in callback_handler.start_callbacks:
         callback_handler.register_start_callback(_listener)
+    if _end_listener is not None and _end_listener not in callback_handler.end_callbacks:
+        callback_handler.register_end_callback(_end_listener)
 
 
 def watch(dynamo: Any) -> None:
-    global _listener
+    global _end_listener, _listener
     from torch._dynamo import utils
 
+    _end_listener = dynamo.disable(ended)
     _listener = dynamo.disable(started)  # a lazy backward is compiled while Dynamo looks at frames
     if hasattr(utils, "set_compilation_metrics_limit"):
         kept = getattr(utils, "_compilation_metrics", None)
