@@ -15,6 +15,7 @@
 #include "engine/run/proposer.h"
 #include "engine/run/session.h"
 #include "engine/tune/baseline.h"
+#include "engine/tune/findings.h"
 #include "engine/viewers.h"
 #include "engine/wire/page.h"
 
@@ -50,6 +51,8 @@ struct engine {
     struct page *page;
     struct proposer *proposer;
     struct baselines *baselines;
+    struct findings *findings; /* advice.c */
+    uint64_t next_look_ns;
     struct held *held; /* commands that wait for ranks; commands.c */
     struct bridge_build *builds; /* compilers that run, and those that ran; bridges.c */
     json_t *start; /* start.json */
@@ -72,6 +75,10 @@ void engine_problem(struct engine *engine, const char *what, const char *text, c
 /* intake.c: frames from ranks and viewers. */
 extern const struct hub_ops intake_ops;
 void intake_lost(struct engine *engine, struct guest *guest, const char *state, const char *reason);
+
+/* advice.c: findings. */
+void advice_turn(struct engine *engine);
+void advice_look(struct engine *engine); /* now */
 
 /* stalled.c: takes over the guest of a rank whose connection ended while its process lived. */
 void stalled_add(struct engine *engine, struct guest *guest);

@@ -6,7 +6,7 @@
 #include "tui/theme.h"
 #include "engine/base/banned.h"
 
-enum { MARK_WIDTH = 1, GAP = 1 };
+enum { MARK_WIDTH = 1, GAP = 1, WORDS_LEAST = 5 };
 
 /* ---- which columns there is room for ---- */
 
@@ -29,6 +29,19 @@ static bool leave_one_out(const struct table *table, struct table_span *spans) {
     return true;
 }
 
+/* Words can be cut, figures cannot: a column of words gives way when nothing more can leave. */
+static bool narrow_one(const struct table *table, struct table_span *spans) {
+    size_t widest = table->column_count;
+    for (size_t i = 0; i < table->column_count; i++) {
+        bool can_be_cut = table->columns[i].align == ALIGN_LEFT && spans[i].width > WORDS_LEAST;
+        if (can_be_cut && (widest == table->column_count || spans[i].width > spans[widest].width))
+            widest = i;
+    }
+    if (widest == table->column_count) return false;
+    spans[widest].width--;
+    return true;
+}
+
 static void stretch(const struct table *table, struct table_span *spans, int left) {
     int flex = 0;
     for (size_t i = 0; i < table->column_count; i++)
@@ -44,8 +57,11 @@ static void stretch(const struct table *table, struct table_span *spans, int lef
 
 static void measure(struct table *table, int width) {
     struct table_span *spans = table->spans;
-    for (size_t i = 0; i < table->column_count; i++) spans[i].width = table->columns[i].width;
+    for (size_t i = 0; i < table->column_count; i++)
+        spans[i].width = table->hidden >> i & 1 ? 0 : table->columns[i].width;
     while (width_of(table, spans) > width && leave_one_out(table, spans)) {
+    }
+    while (width_of(table, spans) > width && narrow_one(table, spans)) {
     }
     stretch(table, spans, width - width_of(table, spans));
     int x = MARK_WIDTH;

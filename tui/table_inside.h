@@ -18,6 +18,7 @@ struct table {
     struct table_source source;
     struct filter *filter;
     int sort_column;
+    uint32_t hidden; /* 1 << column */
     bool descending, has_tail, is_following;
 
     uint32_t *order; /* rows of the source that pass the filter, as they are shown */

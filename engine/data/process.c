@@ -148,6 +148,7 @@ void process_step(struct process *process, const struct step_record *record, dou
         series_add(&use->ms, (double)record->dur_ns / 1e6);
         use->facts.clean++;
     }
+    shares_add(&use->facts.shares, record);
     take_rss(use, record);
     memory_step(&process->memory, &use->facts.peaks, record);
     pace_add(&process->pace, record, t);
@@ -182,6 +183,8 @@ static char *break_text(const struct event *event) {
 }
 
 static void take_break(struct process *process, const struct event *event) {
+    const char *effect = event_text(event, "effect");
+    if (effect && strcmp(effect, "ddp") == 0) return; /* no break: it is meant */
     struct use *use = use_named(process, event);
     CLEANUP(cleanup_free) char *text = break_text(event);
     size_t count = use->breaks_count;

@@ -128,6 +128,7 @@ static struct snapshot_use use_of(const struct store *store, const struct proces
         .rss_peak = facts->has_peak_rss ? (double)facts->peak_rss : NAN,
         .torch_peak = memory_peak(&facts->peaks),
         .memory_over_eager = memory_of_use_over_eager(store, process, use),
+        .shares = facts->shares,
         .speedup = freeze_speedup(&facts->speedup),
     };
 }

@@ -18,7 +18,8 @@
  *                  them covers: one compilation inside of another counts once
  *     compiles     compile events, failed ones too
  *     recompiles   compile events with trigger: recompile
- *     breaks       different (unit, frame, file, line, reason) among break events. Their variant is
+ *     breaks       different (unit, frame, file, line, reason) among break events, without the
+ *                  intended splits of DDP. Their variant is
  *                  their field `variant`, or without one the variant that the rank last told of in
  *                  a step, compile, break or applied switch
  *     peak_rss     largest `rss` of a step event
@@ -45,6 +46,7 @@
 #include <stdint.h>
 
 #include "engine/data/memory.h"
+#include "engine/data/shares.h"
 #include "engine/data/switches.h"
 #include "engine/event/event.h"
 
@@ -93,6 +95,7 @@ struct store_use {
     bool has_peak_rss;
     uint64_t peak_rss;
     struct memory_peaks peaks;
+    struct shares shares;
     struct store_speedup speedup;
 };
 
@@ -120,6 +123,9 @@ void store_step(struct store *store, const struct step_record *record, int rank,
 
 /* Recompiles by cause, as in the field `causes` of a summary: a new reference. */
 json_t *store_causes(const struct store *store);
+
+/* Findings, as in the field `findings` of a summary: a new reference. Empty without views. */
+json_t *store_findings(const struct store *store);
 
 /* All that was lost of a rank so far. */
 void store_set_dropped(struct store *store, const char *group, int rank,

@@ -313,6 +313,39 @@ static void add_switches(const struct page *page) {
             add_switch(page, i);
 }
 
+/* What was found, and what to do about it, on lines of the table's width. */
+static void add_sentence(const struct page *page, const char *head, const char *text) {
+    CLEANUP(cleanup_free) char *clean = cleaned(text);
+    int indent = characters(head), room = page->width - indent - 1;
+    buf_puts(page->buf, head);
+    for (const char *at = clean; *at;) {
+        size_t size = clip(at, room);
+        if (at[size])
+            for (size_t back = size; back > 0; back--)
+                if (at[back] == ' ') {
+                    size = back;
+                    break;
+                }
+        buf_printf(page->buf, "%.*s\n", (int)size, at);
+        at += size;
+        while (*at == ' ') at++;
+        if (*at) buf_printf(page->buf, "%*s", indent, "");
+    }
+}
+
+static void add_findings(const struct page *page) {
+    json_t *findings = store_findings(page->store), *finding;
+    size_t i;
+    if (json_array_size(findings)) buf_puts(page->buf, "\n");
+    json_array_foreach(findings, i, finding) {
+        const char *text = json_string_value(json_object_get(finding, "text"));
+        const char *action = json_string_value(json_object_get(finding, "action"));
+        add_sentence(page, "found:  ", text ? text : "");
+        if (action) add_sentence(page, "     -> ", action);
+    }
+    json_decref(findings);
+}
+
 static void add_drops(const struct page *page) {
     static const char *const names[STORE_LOSS_COUNT] = {[LOSS_STEPS] = "step records",
                                                         [LOSS_EVENTS] = "events",
@@ -345,5 +378,6 @@ void summary_table(const struct store *store, struct buf *buf, int width) {
     qsort_r(order, page.count, sizeof order[0], by_number, (void *)store);
     add_ranks(&page);
     add_switches(&page);
+    add_findings(&page);
     add_drops(&page);
 }

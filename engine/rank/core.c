@@ -2,6 +2,7 @@
 #include "engine/rank/core.h"
 
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/rank/bridge/loader.h"
+#include "engine/rank/phases.h"
 #include "engine/rank/sender.h"
 #include "engine/wire/page.h"
 #include "engine/base/banned.h"
@@ -28,6 +30,7 @@ static struct core {
     _Atomic uint64_t last_end_ns, last_mark_ns, plan_at;
     _Atomic uint32_t made, dirty, variant, faults, marked;
     _Atomic uint64_t mark[MARK_COUNT];
+    struct phases phases; /* under the interpreter's lock */
     _Atomic uint64_t waits, waited_ns, states_lost;
 
     _Atomic enum bridge_state bridge_state;
@@ -290,8 +293,17 @@ static void put_marks(struct step_record *record) {
     record->valid |= marked;
 }
 
+static void put_share(struct phase_share share) {
+    if (!share.bit) return;
+    atomic_fetch_add_explicit(&core.mark[__builtin_ffs((int)share.bit) - 1], share.ns,
+                              memory_order_relaxed);
+    atomic_fetch_or_explicit(&core.marked, share.bit, memory_order_relaxed);
+}
+
 static void make_record(uint32_t why) {
     uint64_t now = clock_now_ns();
+    put_share(phases_stepped(&core.phases, (uintptr_t)pthread_self(), now));
+    put_share(phases_boundary(&core.phases, (uintptr_t)pthread_self(), now));
     uint64_t last = atomic_load_explicit(&core.last_end_ns, memory_order_relaxed);
     uint64_t rss = get(&core.memory.rss_bytes);
     uint32_t seq = atomic_load_explicit(&core.made, memory_order_relaxed);
@@ -352,6 +364,18 @@ uint64_t core_step(uint32_t why) {
         run_plan(count);
     atomic_store_explicit(&core.is_in_step, false, memory_order_relaxed);
     return count;
+}
+
+void core_phase_begin(uint32_t bit) {
+    put_share(phases_begin(&core.phases, (uintptr_t)pthread_self(), bit, clock_now_ns()));
+}
+
+void core_phase_end(void) {
+    put_share(phases_end(&core.phases, (uintptr_t)pthread_self(), clock_now_ns()));
+}
+
+void core_stepped(void) {
+    put_share(phases_stepped(&core.phases, (uintptr_t)pthread_self(), clock_now_ns()));
 }
 
 uint64_t core_count(void) {

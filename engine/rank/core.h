@@ -76,6 +76,12 @@ int core_bridge(const char *path, const char *torch, struct err *err);
  * value < 0 the time since the mark or boundary before. False: no such reading. */
 bool core_mark(uint32_t bit, double value);
 
+/* Phases of the step in progress (see phases.h), on the thread that steps; others are ignored. Under
+ * the interpreter's lock. core_stepped: an optimizer that is not at a boundary has stepped. */
+void core_phase_begin(uint32_t bit);
+void core_phase_end(void);
+void core_stepped(void);
+
 /* False: dropped and counted. `size` up to EVENT_MAX. */
 bool core_event(const void *bytes, size_t size);
 bool core_state(const char *kind, int64_t key, const void *bytes, size_t size);

@@ -1,5 +1,5 @@
-/* The extension module `_inductop`: the rank core for the agent. The only file that includes
- * Python.h; limited API of 3.10, so one binary serves every later Python. Call-backs run inside
+/* The extension module `_inductop`: the rank core for the agent. It and timed.c
+ * include Python.h; limited API of 3.10, so one binary serves every later Python. Call-backs run in
  * step(); what they raise is counted and forgotten, except what is no Exception (KeyboardInterrupt,
  * SystemExit): that is the user's and is raised again at the end of step().
  *
@@ -13,6 +13,7 @@
 #include "engine/base/attr.h"
 #include "engine/rank/core.h"
 #include "engine/rank/tables.h"
+#include "engine/rank/timed.h"
 #include "engine/wire/frame.h"
 #include "engine/base/banned.h"
 
@@ -295,6 +296,12 @@ static PyObject *py_mark(PyObject *self, PyObject *const *args, Py_ssize_t count
     return NULL;
 }
 
+static PyObject *py_stepped(PyObject *self, PyObject *unused) {
+    (void)self, (void)unused;
+    core_stepped();
+    Py_RETURN_NONE;
+}
+
 static PyObject *py_bridge(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     (void)self;
     struct err err;
@@ -393,6 +400,7 @@ static PyMethodDef methods[] = {
      "event(data) -> bool: queue an event; False: dropped"},
     {"state", FASTCALL(py_state), METH_FASTCALL,
      "state(kind, key, data) -> bool: an event that is kept for every hello"},
+    {"stepped", py_stepped, METH_NOARGS, "stepped(): an optimizer has stepped, not at a boundary"},
     {"fault", py_fault, METH_NOARGS, "fault(): count an error of ours"},
     {"count", py_count, METH_NOARGS, "count() -> int: steps done"},
     {"stats", py_stats, METH_NOARGS, "stats() -> dict"},
@@ -418,8 +426,7 @@ static int refuse_strange_interpreters(void) {
 }
 
 static int start_module(PyObject *module) {
-    (void)module;
-    if (refuse_strange_interpreters() < 0) return -1;
+    if (refuse_strange_interpreters() < 0 || timed_add_type(module) < 0) return -1;
     core_set_hooks(&(struct core_hooks){
         .prepare = call_prepare,
         .apply = call_apply,

@@ -133,6 +133,10 @@ def mark(kind: int, value: float) -> None:
     pass
 
 
+def stepped() -> None:
+    pass
+
+
 def stats() -> dict[str, int]:
     return {"sent": len(EVENTS), "dropped": 0, "faults": _faults}
 

@@ -29,7 +29,7 @@ ALLOWED = {
 }
 # Headers of libraries that only the named files may see.
 ONLY_IN = {
-    r"Python\.h": ["engine/rank/module.c"],
+    r"Python\.h": ["engine/rank/module.c", "engine/rank/timed.c", "engine/rank/timed.h"],
     r"curses\.h|ncurses.*": ["tui/term.c"],
     r"termkey\.h": ["tui/keys.c"],
     r"yaml\.h": ["engine/setup/doc.c"],

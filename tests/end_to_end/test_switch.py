@@ -122,6 +122,28 @@ def test_forty_switches_leave_the_losses_alone(forty: tuple[Result, list[tuple[i
     close(result, author("ddp", 2, env={"STEPS": len(result.truth[0])}), rtol=5e-3)
 
 
+def test_what_may_compile_longer_than_the_others_wait_is_refused() -> None:
+    """Ranks wait 6 s in a collective, a graph takes 2.5 s to compile: more than a third is too near. Who insists gets it."""
+    with Live("ddp_slow_compile", ranks=2, env={"STEPS": 10**7, "PACE": 5}) as live:
+        live.wait_step(5)
+        assert {e["timeout_s"] for e in live.events if e["kind"] == "rank" and e["state"] == "hooked"} == {6.0}
+        live.wait(lambda: len([e for e in live.events if e["kind"] == "compile"]) >= 2, what="both ranks' compilations")
+        answer = live.send("dynamic=on")
+        assert answer.code == 1 and "give up after 6 s" in answer.err + answer.out and "--force" in answer.err + answer.out
+        step = min(live.steps().values())
+        live.wait_step(step + 5)
+        answer = live.send("--force", "dynamic=on")
+        assert answer.code == 0, answer
+        assert live.send("dynamic=as-written").code == 0  # was seen to run: costs nothing, needs no force
+        assert live.send("dynamic=on").code == 0
+        live.stop()
+        result = live.finish()
+    assert result.code == 0, result.report()
+    assert [e["status"] for e in final_switches(result.events)] == ["applied"] * 3
+    assert [e["status"] for e in final_switches(result.events, None)].count("refused") == 1
+    same_step(result.events)
+
+
 def test_set_acts_before_the_first_step() -> None:
     result = run("plain", "--set", "options.epilogue_fusion=false", env={"STEPS": 6})
     assert all(has_option(line, "epilogue_fusion", False) for line in result.truth[0]), result.report()

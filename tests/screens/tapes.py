@@ -11,9 +11,10 @@ from typing import Any
 Event = dict[str, Any]
 GROUP = "run/0/default"
 MB = 1024 * 1024
-WRITTEN, DYNAMIC, REGIONAL, EAGER = 0, 1001, 1002, 1003
-SETTINGS: dict[int, dict[str, str]] = {WRITTEN: {}, DYNAMIC: {"dynamic": "on"}, REGIONAL: {"scope": "regional"}, EAGER: {"scope": "eager"}}
-LABELS = {WRITTEN: "as written", DYNAMIC: "dynamic=on", REGIONAL: "regional", EAGER: "eager"}
+WRITTEN, DYNAMIC, REGIONAL, EAGER, OWN = 0, 1001, 1002, 1003, 1004
+SETTINGS: dict[int, dict[str, str]] = {WRITTEN: {}, DYNAMIC: {"dynamic": "on"}, REGIONAL: {"scope": "regional"}, EAGER: {"scope": "eager"},
+                                      OWN: {"dynamic": "on", "Discriminator/dynamic": "off"}}  # fmt: skip
+LABELS = {WRITTEN: "as written", DYNAMIC: "dynamic=on", REGIONAL: "regional", EAGER: "eager", OWN: "dynamic=on Discriminator/dynamic=off"}
 FRAME = "forward train.py:41"
 
 
@@ -91,7 +92,11 @@ class Tape:
     def recompile(self, was: int, now: int, number: int) -> None:
         for rank in range(self.ranks):
             self.compile(rank, 4100 * self.noise(0.05), "recompile", number,
-                         cause=f"0/{number - 1}: tensor 'x' size mismatch at index 0. expected {was}, actual {now}")  # fmt: skip
+                         cause=f"0/{number - 1}: tensor 'x' size mismatch at index 0. expected {was}, actual {now}",
+                         cause_id="size", words=f"size of x[0]: {was}, now {now}", source="x[0]", expected=str(was), seen=str(now),
+                         remedy="One dynamic version serves all sizes: dynamic=on. Or keep the size: drop_last=True, padding.",
+                         file="/home/user/train.py", line=41,
+                         limits={"entries": number + 1, "limit": 8, "total": number + 1, "accumulated": 256})  # fmt: skip
             self.step(rank, 4140, "compile")
 
     def switch(self, number: int, to: int, by: str = "viewer", compile_ms: float = 0) -> None:
@@ -147,7 +152,11 @@ def storm() -> Tape:
         tape.recompile(32, 8 + epoch, epoch + 1)
     for rank in range(2):
         tape.add(tape.t[rank], "break", rank, unit=0, frame="forward", file="train.py", line=57, reason="Unsupported builtin: print()",
-                 code="GB0059", count=3)  # fmt: skip
+                 code="GB0059", count=3, effect="split", runs=2, remedy="Avoid calling builtin `print`.",
+                 explanation="Dynamo does not know how to trace builtin operator `print`.", **{"class": "Unsupported builtin"})  # fmt: skip
+        tape.add(tape.t[rank], "break", rank, unit=0, frame="forward", file="train.py", line=63, reason="Unsupported context manager",
+                 code="GB0142", count=1, effect="eager", framework=True, inside="/usr/lib/python3/site-packages/lib/layers.py:12")  # fmt: skip
+        tape.add(tape.t[rank], "break", rank, reason="split at a bucket of DDP, as intended", count=3, effect="ddp")
     tape.add(max(tape.t), "finding", text="recompiles on the last batch of every epoch, 24.6 s so far",
              action="drop_last=True, or dynamic on (d)", lost_s=24.6)  # fmt: skip
     tape.steps(20, 31.9)
@@ -233,12 +242,24 @@ def output() -> Tape:
     return tape
 
 
+def units() -> Tape:
+    """Two models, compiled each by itself; one has a setting of its own."""
+    tape = Tape(2)
+    for rank in range(2):
+        tape.add(2, "unit", rank, unit=1, name="Discriminator", file="train.py", line=14, origin="script", target="Discriminator")
+    tape.first()
+    tape.steps(30, 31.9)
+    tape.switch(1, OWN, compile_ms=900)
+    tape.steps(20, 31.9)
+    return tape
+
+
 def empty() -> Tape:
     tape = Tape(0)
     return tape
 
 
-TAPES: dict[str, Callable[[], Tape]] = {f.__name__: f for f in (healthy, storm, straggler, lost, stuck, failed, memory, many, output, empty)}
+TAPES: dict[str, Callable[[], Tape]] = {f.__name__: f for f in (healthy, storm, straggler, lost, stuck, failed, memory, many, output, units, empty)}
 
 
 def write_all(folder: Path) -> Iterator[tuple[str, Path]]:

@@ -75,6 +75,19 @@ static double ratio_of(const struct snapshot_rank *rank) {
     return rank->speedup.has_ratio ? rank->speedup.ratio : NAN;
 }
 
+static bool is_eager(const struct snapshot *snapshot, const struct snapshot_rank *rank) {
+    const struct snapshot_variant *variant =
+        rank->has_variant ? snapshot_variant(snapshot, rank->variant) : NULL;
+    return variant && variant->is_eager;
+}
+
+/* In turns with eager just now. */
+static bool is_measured_now(const struct snapshot *snapshot, const struct snapshot_rank *rank) {
+    const struct snapshot_switch *pending =
+        rank->who && rank->who->group ? snapshot_pending(snapshot, rank->who->group) : NULL;
+    return pending && strcmp(pending->by, "baseline") == 0;
+}
+
 static unsigned speedup_style(const struct snapshot_speedup *speedup) {
     if (!speedup->has_ratio) return STYLE_MISSING;
     return strcmp(speedup->verdict, "faster") == 0   ? STYLE_GOOD
@@ -82,14 +95,18 @@ static unsigned speedup_style(const struct snapshot_speedup *speedup) {
                                                      : STYLE_PLAIN;
 }
 
-static void put_speedup(char *ret, size_t size, const struct snapshot_speedup *speedup,
-                        bool ascii) {
+static void put_speedup(char *ret, size_t size, const struct snapshot *snapshot,
+                        const struct snapshot_rank *rank, bool ascii) {
+    const struct snapshot_speedup *speedup = &rank->speedup;
+    bool is_measuring = is_measured_now(snapshot, rank) ||
+                        (speedup->verdict && !strcmp(speedup->verdict, "measuring"));
     if (speedup->has_ratio)
         snprintf(ret, size, "%s",
                  format_speedup(speedup->ratio, speedup->low, speedup->high, ascii).text);
+    else if (is_measuring)
+        snprintf(ret, size, "measuring");
     else
-        snprintf(ret, size, "%s",
-                 speedup->verdict && !strcmp(speedup->verdict, "measuring") ? "measuring" : "-");
+        snprintf(ret, size, "%s", is_eager(snapshot, rank) ? "is eager" : "-");
 }
 
 #define NUMBER(function, expression)                                                               \
@@ -138,7 +155,7 @@ static void show_ms(const void *rows, size_t i, struct table_cell *cell) {
 static void show_speedup(const void *rows, size_t i, struct table_cell *cell) {
     const struct snapshot_rank *rank = rank_of(rows, i);
     char text[64];
-    put_speedup(text, sizeof text, &rank->speedup, cell->ascii);
+    put_speedup(text, sizeof text, ((const struct ranks_panel *)rows)->snapshot, rank, cell->ascii);
     show_put(cell, speedup_style(&rank->speedup), text);
 }
 
@@ -241,7 +258,7 @@ static void draw_card(const struct snapshot *snapshot, const struct snapshot_ran
     struct table_cell state = {.text = ""};
     char speedup[64];
     put_state(&state, snapshot, rank);
-    put_speedup(speedup, sizeof speedup, &rank->speedup, is_canvas_ascii(card.canvas));
+    put_speedup(speedup, sizeof speedup, snapshot, rank, is_canvas_ascii(card.canvas));
     int x = 1 + area_printf(card, 1, 0, STYLE_STRONG, "rank %d  ", rank->rank);
     x += area_text(card, x, 0, state.style, state.text) + 2;
     x += area_printf(card, x, 0, pace_style(snapshot, rank), "%s ms",
@@ -349,8 +366,10 @@ static void detail(void *state, const struct view *view, struct area area) {
     }
     for (size_t i = 0; rank->units && i < rank->units->count; i++) {
         const struct snapshot_unit *unit = &rank->units->units[i];
-        snprintf(text, sizeof text, "%.80s  %.80s:%lld  by %.30s", unit->name ? unit->name : "-",
-                 unit->file ? unit->file : "-", (long long)unit->line,
+        char place[128] = "";
+        if (unit->file && unit->has_line)
+            snprintf(place, sizeof place, "%.80s:%lld  ", unit->file, (long long)unit->line);
+        snprintf(text, sizeof text, "%.80s  %sby %.30s", unit->name ? unit->name : "-", place,
                  unit->origin ? unit->origin : "-");
         y = line(body, y, "unit", text);
     }
@@ -378,7 +397,7 @@ const struct panel_class panel_ranks = {
     .title = "Ranks",
     .help = "every rank: step, time, speedup, compilations, memory, state",
     .place = PLACE_RANKS,
-    .view = 2,
+    .view = VIEW_RANKS,
     .scope = KEY_SCOPE_TABLE,
     .open = open_panel,
     .close = close_panel,

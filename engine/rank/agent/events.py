@@ -12,6 +12,7 @@ from . import core
 MOST = 64 * 1024 - 64
 _waiting: list[tuple[str | None, int, bytes]] = []
 _open = False
+_json = json.JSONEncoder(default=str).encode  # made once: json.dumps with a default makes one at each call
 rank: int | None = None
 
 
@@ -20,16 +21,16 @@ def _encode(kind: str, fields: dict[str, Any]) -> bytes:
     if rank is not None:
         event["rank"] = rank
     event.update((key, value) for key, value in fields.items() if value is not None)
-    data = json.dumps(event, default=str).encode()
+    data = _json(event).encode()
     if len(data) <= MOST:
         return data
     event["cut"] = True
     for key, value in event.items():
         if isinstance(value, str):
             event[key] = value[:2000]
-        elif isinstance(value, (dict, list)) and len(json.dumps(value, default=str)) > 8000:
+        elif isinstance(value, (dict, list)) and len(_json(value)) > 8000:
             event[key] = dict(list(value.items())[:50]) if isinstance(value, dict) else value[:50]
-    data = json.dumps(event, default=str).encode()
+    data = _json(event).encode()
     return data if len(data) <= MOST else json.dumps({"v": 1, "kind": kind, "ns": event["ns"], "cut": True}).encode()
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -21,7 +22,9 @@ class Entry(NamedTuple):
     change: text.Settings
 
 
-_entries: list[Entry] = []
+_entries: list[Entry] = []  # by step
+_steps: list[int] = []  # theirs
+_refusals: dict[int, str | None] = {}  # by place, once looked for
 begun = True  # entries of step 0 are in force, or there are none
 
 
@@ -33,16 +36,28 @@ def read(session: str) -> None:
         by = row.get("by") if row.get("by") in ("set", "at") else "at"
         _entries.append(Entry(place, int(row["step"]), by, dict(row["settings"])))
     _entries.sort(key=lambda entry: (entry.step, entry.place))
+    _steps[:] = [entry.step for entry in _entries]
     global begun
     begun = not any(entry.step == 0 for entry in _entries)
 
 
 def next_after(count: int) -> int:
     """Step of the next entry, 0: none."""
-    return next((entry.step for entry in _entries if entry.step > count), 0)
+    place = bisect_right(_steps, count)
+    return _steps[place] if place < len(_steps) else 0
+
+
+def _at(step: int) -> list[Entry]:
+    return _entries[bisect_left(_steps, step) : bisect_right(_steps, step)]
 
 
 def _refusal(entry: Entry) -> str | None:
+    if entry.place not in _refusals:
+        _refusals[entry.place] = _find_refusal(entry)
+    return _refusals[entry.place]
+
+
+def _find_refusal(entry: Entry) -> str | None:
     for name, value in entry.change.items():
         if name == text.AS_WRITTEN or value == text.AS_WRITTEN:
             continue
@@ -63,7 +78,7 @@ def _possible(step: int, count: int, check: Callable[[text.Settings], Any]) -> l
     """The entries of a step that can be, each with the settings after it; the others are told as refused."""
     asked: list[switch.Asked] = []
     settings = dict(switch.current)
-    for entry in [e for e in _entries if e.step == step]:
+    for entry in _at(step):
         after = text.merge(settings, entry.change)
         try:
             if reason := _refusal(entry):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import json
 import os
 from collections.abc import Iterable
@@ -37,10 +38,13 @@ def table() -> dict[str, dict]:
 
 def key(settings: Settings) -> int:
     """Number of a set of settings: 0 when empty, else FNV-1a 32 over its sorted lines, top bit cleared, never 0."""
-    if not settings:
-        return 0
+    return _key(frozenset(settings.items())) if settings else 0
+
+
+@functools.lru_cache(256)
+def _key(pairs: frozenset[tuple[str, str]]) -> int:
     number = 0x811C9DC5
-    for byte in b"".join(sorted(f"{name}={value}\n".encode() for name, value in settings.items())):
+    for byte in b"".join(sorted(f"{name}={value}\n".encode() for name, value in pairs)):
         number = ((number ^ byte) * 0x01000193) & 0xFFFFFFFF
     return (number & 0x7FFFFFFF) or 1
 

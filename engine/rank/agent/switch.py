@@ -24,6 +24,7 @@ last: Trial | None = None  # the one before, which held
 wake_boundary: Callable[[], None] = core.nothing  # the next boundary has something to do
 step_ns: Callable[[], int] = int  # how long the step that ends took
 by_call = False  # the boundary is the beginning of a compiled call
+_untold: list[tuple[Trial, dict[str, Any]]] = []  # held, to be told behind the count
 failures: deque[tuple[int, int]] = deque(maxlen=64)  # id and settings of what has failed
 _used: set[int] = set()
 _checked: dict[int, Wish] = {}  # settings to what they mean, as long as nothing is born
@@ -229,12 +230,19 @@ def conclude() -> None:
         fields["lost_ms"] = round((step_ns() - trial.step_before_ns) / 1e6, 3)
     if verdict is None:
         good, last, trial = dict(trial.to), trial, None
-        _tell_all(last.asked, last.before, "applied", last.at, **fields)
+        _untold.append((last, fields))
         return
     fields.update(reason=verdict.reason, file=verdict.file, line=verdict.line)
     _tell_all(trial.asked, trial.before, "failed", trial.at, **fields)
     failures.append((trial.identity, text.key(trial.to)))
     trial.over = True
+
+
+def tell_applied() -> None:
+    """Behind the count: the first step under new settings is not held up by the telling of it."""
+    untold, _untold[:] = _untold[:], []
+    for one, fields in untold:
+        _tell_all(one.asked, one.before, "applied", one.at, **fields)
 
 
 def settle() -> None:

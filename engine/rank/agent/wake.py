@@ -17,6 +17,7 @@ from . import (
     core,
     events,
     layout,
+    phases,
     plan,
     proposals,
     rank,
@@ -124,6 +125,7 @@ def _wake() -> bool:
     bridge.ask()
     events.open_gate()
     boundary.started(extension.step)
+    phases.watch(_torch)
     boundary.wake()
     extension.plan_next(plan.next_after(0))
     tell_rank()
@@ -164,6 +166,7 @@ def _before_count() -> None:
 @core.shield()
 def _after_count(count: int) -> None:
     global _rehearsed, _told_switching
+    switch.tell_applied()
     switch.settle()
     if not plan.begun:
         plan.begin_late(count)
@@ -191,6 +194,7 @@ def _at_exit() -> None:
         return
     if _dynamo_seen:
         compiles.poll()
+    switch.tell_applied()
     state = "finished"
     plan.unreached(core.loaded().count())
     tell_rank()

@@ -509,7 +509,7 @@ static void test_summary_event_says_the_same(void **state) {
         "{\"id\":5,\"by\":\"viewer\",\"to\":{\"backend\":\"x\"},\"status\":\"refused\",\"reason\":"
         "\"no such backend\"}],"
         "\"drops\":{\"steps\":2,\"events\":0,\"bad\":0},"
-        "\"causes\":[{\"frame\":\"\",\"cause\":\"no cause was told\",\"count\":1,\"seconds\":0.5,"
+        "\"causes\":[{\"frame\":\"\",\"words\":\"no cause was told\",\"count\":1,\"seconds\":0.5,"
         "\"ranks\":\"0\",\"last_rank\":0,\"last_t\":21.0,\"last_step\":81}]}");
     buf_done(&buf);
     event_done(&event);
