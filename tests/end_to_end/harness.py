@@ -340,6 +340,8 @@ def _use_adds_up(use: Event, mine: list[Event]) -> None:
         assert math.isclose(use["median_ms"], middle, rel_tol=1e-3, abs_tol=1e-3), (use, middle)
     rss = [e["rss"] for e in steps if "rss" in e]
     assert use.get("peak_rss") == (max(rss) if rss else None), use
+    peaks = [e["cpu_peak"] for e in steps if e["clean"] and "cpu_peak" in e]
+    assert use.get("peak_cpu") == (max(peaks) if peaks else None), use
 
 
 def covered(compiles: list[Event]) -> float:
