@@ -43,6 +43,8 @@ CASES: dict[str, list[tuple[str, list[Row]]]] = {
          [("size_first", "x[0]", "8", "4")]),
         ("@C(dynamic=True)\ndef f(x):\n    return x.sin() if x.shape[0] > 5 else x.cos()\nfor n in (8, 3): f(torch.randn(n, 4))",
          [("size_dynamic", "x[0]", "6 <= x[0]", "3")]),
+        ("@C(dynamic=True)\ndef f(x):\n    return x.sin() if x.shape[0] > 5 else x.cos()\nfor n in (8, 1): f(torch.randn(n, 4))",
+         [("size_dynamic", "x[0]", "6 <= x[0]", "1")]),
         (F + "f(x); y = torch.randn(3, 4); torch._dynamo.mark_dynamic(y, 0); f(y)", [("size_marked", None, None, None)]),
         ("m = Linear(); m.forward = None\ng = C(lambda w: w + 1)  # HERE\ng(torch.nn.Parameter(torch.randn(4))); g(torch.nn.Parameter(torch.randn(5)))",
          [("size_parameter", "w[0]", "4", "5")]),

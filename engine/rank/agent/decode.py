@@ -27,7 +27,7 @@ KEY_AT = re.compile(r"list\((?:dict\.keys\()?(?P<source>.+?)(?:\.keys\(\))?\)*\)
 CONTAINS = re.compile(r"(?P<without>not )?___(?:dict|set)_contains\((?P<key>.+), (?P<source>[^,]+)\)$")
 IN_SET = re.compile(r"(?P<without>not )?(?:frozen)?set\.__contains__\((?P<source>[^,]+), (?P<key>.+)\)$")
 NAN = re.compile(r"\(type\((?P<source>.+?)\) is float and __math_isnan\(.+\)\)$")
-HOOKS = re.compile(r"(?:not |len\()?(?P<owner>[^()]+)\.(?P<kind>_\w*hooks\w*)\)?(?: != (?P<expected>\d+))?(?:[ \[.].*)?$")
+HOOKS = re.compile(r"(?:not |len\()?(?P<owner>[^()]+)\.(?P<kind>_(?:forward|backward|state_dict|load_state_dict)\w*hooks\w*)\)?(?: != (?P<expected>\d+))?(?:[ \[.].*)?$")
 NONE = re.compile(r"(?P<source>.+?) is (?P<isnt>not )?None$")
 EQUAL = re.compile(r"(?P<source>.+?) == (?P<expected>.+)$")
 COMPARED = re.compile(r"[<>]|!=|==|\bEq\(|\bNe\(|\bMod\(")
@@ -207,7 +207,7 @@ def _shape(guard: Guard, frame: Frame) -> Cause | None:
     expected = SIZE.sub(r"\1[\3]" if found[2] == "size" else r"\1.stride[\3]", text)
     if found[2] == "stride":
         return Cause("stride", source, expected, seen)
-    if "0/1 specialization" in guard.comment or seen in ("0", "1"):
+    if "0/1 specialization" in guard.comment or (text.startswith("2 <= ") and seen in ("0", "1")):
         return Cause("size_zero_one", source, expected, seen)
     return Cause("size_dynamic", source, expected, seen)
 
