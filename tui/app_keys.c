@@ -198,7 +198,6 @@ static unsigned dispatch(struct app *app, const struct key *key) {
     if (key->kind == KEY_KIND_MOUSE) return mouse(app, key);
     if (app->purpose != PURPOSE_NONE) return field_key(app, key);
     if (key->kind == KEY_KIND_PASTE) return 0;
-    app_refresh(app);
     const struct binding *binding = keymap_find(key, app->view.scopes);
     if (!binding) return 0;
     app->message[0] = 0;
@@ -208,7 +207,7 @@ static unsigned dispatch(struct app *app, const struct key *key) {
 unsigned app_key(struct app *app, const struct key *key) {
     unsigned effects = dispatch(app, key);
     if (effects & ACTION_EFFECT_SEND) app_send(app);
-    app_refresh(app);
+    if (effects) app_refresh(app);
     return effects;
 }
 

@@ -235,10 +235,25 @@ class Screen:
             if ready:
                 with contextlib.suppress(BlockingIOError):
                     data = data[os.write(self.master, data) :]
+                    end = time.monotonic() + BOUND_S  # thousands of keys, each of which filters a table: slow is not stuck
             self.read(0)
             self.go_on()
             if time.monotonic() > end:
                 raise Failure(f"does not take keys for {BOUND_S:g} s")
+
+    def take_all(self) -> None:
+        """Waits until the program has read what was typed."""
+        end, before = time.monotonic() + BOUND_S, -1
+        while (left := self.unread()) and not self.has_ended():
+            if left != before:
+                end, before = time.monotonic() + BOUND_S, left
+            self.read(0.05)
+            self.go_on()
+            if time.monotonic() > end:
+                raise Failure(f"does not read {left} bytes for {BOUND_S:g} s")
+
+    def unread(self) -> int:
+        return struct.unpack("i", fcntl.ioctl(self.slave, termios.FIONREAD, b"    "))[0]
 
     def has_ended(self) -> bool:
         if self.status is None:
@@ -418,6 +433,7 @@ class Torture:
 
     def leave(self, screen: Screen) -> None:
         """Out of whatever is open: a paste ends by itself, fields and dialogs by ESC, keys to the job by ^]."""
+        screen.take_all()
         screen.probe()
         screen.write(b"\x1b[201~")
         end, pause = time.monotonic() + BOUND_S, 0.1
