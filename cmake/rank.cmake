@@ -6,7 +6,7 @@ set(rank_module ${CMAKE_SOURCE_DIR}/engine/rank/module.c)
 list(REMOVE_ITEM rank_sources ${rank_module})
 
 add_library(room_rank STATIC ${rank_sources})
-target_link_libraries(room_rank PUBLIC room_wire Threads::Threads)
+target_link_libraries(room_rank PUBLIC room_wire Threads::Threads ${CMAKE_DL_LIBS})
 
 set(rank_shared ${rank_sources}
     engine/wire/frame.c engine/wire/kinds.c engine/wire/page.c engine/base/attr.c engine/base/clock.c engine/base/err.c)
@@ -22,7 +22,7 @@ if(rank_include AND EXISTS ${rank_include}/Python.h)
   target_compile_definitions(inductop_rank PRIVATE Py_LIMITED_API=0x030A0000)
   # A symbol that is missing would be seen only when the module is imported.
   target_compile_options(inductop_rank PRIVATE -Werror=implicit-function-declaration)
-  target_link_libraries(inductop_rank PRIVATE Threads::Threads)
+  target_link_libraries(inductop_rank PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
   foreach(options COMPILE_OPTIONS LINK_OPTIONS)
     get_target_property(kept inductop_rank ${options})
     if(kept)

@@ -12,6 +12,7 @@
 #include "engine/data/snapshot.h"
 #include "engine/data/spans.h"
 #include "engine/data/store.h"
+#include "engine/data/traffic.h"
 
 struct use {
     struct store_use facts;
@@ -40,6 +41,7 @@ struct process {
     int64_t exit, local_rank;
     size_t group; /* its place among the store's groups */
     struct pace pace;
+    struct traffic traffic;
     struct curve curve; /* only when the store keeps views */
 
     /* For snapshots: what was frozen last, NULL where something changed since. */

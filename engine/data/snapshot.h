@@ -17,6 +17,7 @@
 #include "engine/data/curve.h"
 #include "engine/data/shared.h"
 #include "engine/data/switch_status.h"
+#include "engine/data/traffic.h"
 #include "engine/wire/kinds.h"
 
 struct store;
@@ -109,6 +110,7 @@ struct snapshot_rank {
     uint64_t compiles, recompiles, breaks;                      /* over all variants */
     double compile_s;                                           /* NaN without a compile */
     double rss, rss_peak, cpu_bytes, cpu_peak, device_bytes, device_peak;
+    struct traffic_figures traffic;  /* what NCCL does in a step */
     double rss_over_eager;           /* rss less that of its last eager step; NaN when none ran */
     struct snapshot_speedup speedup; /* of the settings in force */
     uint64_t dropped[3];             /* enum store_loss: steps, events, bad */
@@ -155,6 +157,9 @@ struct snapshot_group {
     bool has_slowest;
     size_t slowest;       /* in snapshot.ranks: the largest median_ms */
     double slowest_ratio; /* over the group's median */
+    bool has_last;        /* at least two of its ranks that run told their time in collectives */
+    size_t last;          /* in snapshot.ranks: the one that the others wait for (traffic.h) */
+    double skew_ms;       /* what the rank that waits most waits for it in a step */
 };
 
 struct snapshot_variant {
