@@ -1,5 +1,6 @@
 /* A table on an area of the canvas.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
 #include <stdio.h>
 
 #include "tui/table_inside.h"
@@ -42,9 +43,18 @@ static void stretch(const struct table *table, struct table_span *spans, int lef
     }
 }
 
+static bool is_told(const struct table *table, const struct table_column *column) {
+    const struct table_source *source = &table->source;
+    if (!column->if_told) return true;
+    for (size_t row = 0; row < source->count; row++)
+        if (!isnan(column->number(source->rows, row))) return true;
+    return false;
+}
+
 static void measure(struct table *table, int width) {
     struct table_span *spans = table->spans;
-    for (size_t i = 0; i < table->column_count; i++) spans[i].width = table->columns[i].width;
+    for (size_t i = 0; i < table->column_count; i++)
+        spans[i].width = is_told(table, &table->columns[i]) ? table->columns[i].width : 0;
     while (width_of(table, spans) > width && leave_one_out(table, spans)) {
     }
     stretch(table, spans, width - width_of(table, spans));
