@@ -258,8 +258,10 @@ static void test_time_is_from_first_start_to_last_end_of_its_kernels(void **stat
         host_stop(host, call); /* enqueued: its kernels come later */
         void *second = host_kernel(host, comm, call, 1, 5000000);
         void *first = host_kernel(host, comm, call, 0, 4000000);
+        void *third = host_kernel(host, comm, call, 2, 4500000);
         host_kernel_end(host, second, 6000000);
         host_kernel_end(host, first, 5500000);
+        host_kernel_end(host, third, 5600000);
         host_finalize(host, comm);
     }
     assert_int_equal(of(NCCL_FUNC_ALL_REDUCE).timed, 3);
