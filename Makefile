@@ -1,5 +1,5 @@
 # A thin front door to the cmake presets. `make help` lists what there is.
-.PHONY: all build everything deps demo test test-quick test-asan bench screenshots install clean help
+.PHONY: all build everything deps demo test test-quick test-asan torture bench screenshots install clean help
 
 all: build
 
@@ -19,7 +19,7 @@ build: | .deps-build ## build build/inductop
 deps: ## install what is missing: system packages, torch, what the tests need
 	@scripts/deps build && scripts/deps torch && scripts/deps test
 
-demo: build .deps-torch ## train a real two-rank model under inductop, switching its settings as it runs
+demo: build .deps-torch ## train a real two-rank model under inductop, on a terminal on its screen
 	@PATH="$$(scripts/deps python-bin):$$PATH" build/inductop demo
 
 everything: build
@@ -33,6 +33,9 @@ test-quick: everything .deps-torch .deps-test ## the tests that take no minutes
 
 test-asan: everything .deps-torch .deps-test ## our processes under the address and undefined-behaviour sanitizers
 	@scripts/test asan
+
+torture: everything .deps-torch .deps-test ## 100,000 random keys, sizes and worse for each kind of terminal, under the sanitizers
+	@scripts/test torture
 
 bench: everything .deps-torch .deps-test ## measure, and print what was measured
 	@scripts/bench

@@ -1,8 +1,8 @@
-# The rank core. room_rank: everything but the module, for tests without Python. inductop_rank: the extension module that is loaded
+# The rank core. room_rank: everything but what includes Python.h, for tests without Python. inductop_rank: the extension module that is loaded
 # into the training process; it brings the few sources of base and wire that it needs along and never carries sanitizers, since
 # an ordinary Python could not load it then.
-file(GLOB rank_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/engine/rank/*.c)
-set(rank_module ${CMAKE_SOURCE_DIR}/engine/rank/module.c)
+file(GLOB rank_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/engine/rank/*.c ${CMAKE_SOURCE_DIR}/engine/rank/bridge/*.c)
+set(rank_module ${CMAKE_SOURCE_DIR}/engine/rank/module.c ${CMAKE_SOURCE_DIR}/engine/rank/timed.c)
 list(REMOVE_ITEM rank_sources ${rank_module})
 
 add_library(room_rank STATIC ${rank_sources})

@@ -7,8 +7,8 @@ pkg_check_modules(VTERM IMPORTED_TARGET vterm)
 if(NCURSES_FOUND AND TERMKEY_FOUND)
   file(GLOB tui_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tui/*.c)
   list(REMOVE_ITEM tui_sources ${CMAKE_SOURCE_DIR}/tui/main.c)
-  set(app_sources view staging reproduce preset_shelf panels app app_keys app_actions app_turning app_job script screen command
-      replay_command attach_command front)
+  set(app_sources view staging reproduce preset_shelf panels app app_keys app_actions app_turning app_table app_job script screen command
+      replay_command attach_command farewell front taste)
   list(TRANSFORM app_sources REPLACE "(.+)" "${CMAKE_SOURCE_DIR}/tui/\\1.c")
   list(REMOVE_ITEM tui_sources ${app_sources})
   file(GLOB panel_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tui/panels/*.c)
@@ -43,6 +43,15 @@ if(TARGET room_tui AND CMOCKA_FOUND AND VTERM_FOUND)
   target_link_libraries(show_terminal PRIVATE PkgConfig::VTERM)
 elseif(TARGET room_tui)
   message(STATUS "left out: tests of the terminal's path (libvterm is not installed)")
+endif()
+
+# What tests of golden screens and of the README's keys run.
+if(TARGET room_app)
+  add_executable(break_panel ${CMAKE_SOURCE_DIR}/tests/support/break_panel.c)
+  target_link_libraries(break_panel PRIVATE room_app)
+  target_link_options(break_panel PRIVATE -Wl,--wrap=panel_classes)
+  add_executable(print_keys ${CMAKE_SOURCE_DIR}/tests/support/print_keys.c)
+  target_link_libraries(print_keys PRIVATE room_tui)
 endif()
 
 # Unit tests of what stands on top of the engine: staging, fields, the app on a tape.

@@ -78,6 +78,7 @@ static void tell_end(struct engine *engine) {
     engine->is_closing = true;
     engine->closing_ns = clock_now_ns();
     struct event event;
+    advice_look(engine);
     summary_event(engine->store, &event);
     engine_tell(engine, &event, NULL);
     for (size_t i = 0; i < engine->options.sink_count; i++)
@@ -91,6 +92,7 @@ static void close_all(struct engine *engine) {
     if (!viewers_are_idle(engine->viewers) && waited_ms < VIEWERS_END_MS) return;
     hub_free(engine->hub);
     engine->hub = NULL;
+    bridges_leave(engine);
     uv_close((uv_handle_t *)&engine->tick, NULL);
 }
 
@@ -115,7 +117,10 @@ static void turn(uv_timer_t *timer) {
     if (!engine->is_closing) stalled_turn(engine);
     if (engine->is_closing) close_all(engine);
     else if (engine->ended_ns) end_job(engine);
-    else baselines_turn(engine->baselines);
+    else {
+        baselines_turn(engine->baselines);
+        advice_turn(engine);
+    }
 }
 
 static void job_is_gone(uv_poll_t *poll, int status, int events) {
@@ -183,6 +188,8 @@ int engine_new(uv_loop_t *loop, const struct engine_options *options, struct eng
     struct engine *engine = mem_new(sizeof *engine);
     *engine = (struct engine){.loop = loop, .options = *options, .session = options->session, .lock = -1, .job_fd = -1};
     engine->store = store_new();
+    store_keep_views(engine->store);
+    engine->findings = findings_new();
     engine->viewers = viewers_new(engine);
     int rc = open_session(engine, err);
     if (rc) {
@@ -212,11 +219,13 @@ void engine_free(struct engine *engine) {
     hub_free(engine->hub);
     command_end(engine);
     baselines_free(engine->baselines);
+    findings_free(engine->findings);
     proposer_free(engine->proposer);
     page_close(engine->page);
     store_free(engine->store);
     viewers_free(engine->viewers);
     stalled_end(engine);
+    bridges_free(engine);
     json_decref(engine->start);
     buf_done(&engine->line);
     if (engine->job_fd >= 0) close(engine->job_fd);

@@ -6,6 +6,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/data/store.h"
+#include "engine/data/summary.h"
 #include "engine/event/event.h"
 #include "engine/run/viewer.h"
 #include "engine/tape/replay.h"
@@ -168,6 +169,10 @@ struct feed_facts feed_facts(const struct feed *feed) {
                                .tag = facts.tag,
                                .did_count = facts.did_count,
                                .progress = 1};
+}
+
+void feed_summary(const struct feed *feed, int width, struct buf *ret) {
+    summary_table(feed->store, ret, width);
 }
 
 /* ---- what a person asks for */

@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "engine/base/buf.h"
 #include "engine/base/err.h"
 #include "engine/data/snapshot.h"
 #include "engine/run/session.h"
@@ -78,6 +79,10 @@ const struct snapshot *feed_snapshot(struct feed *feed);
 
 /* Lent until the next turn. */
 struct feed_facts feed_facts(const struct feed *feed);
+
+/* The table that stands at the end of a job, of what is known now: engine/data/summary.h. Adds to
+ * `ret`. */
+void feed_summary(const struct feed *feed, int width, struct buf *ret);
 
 /* What a person asks for; fails when no engine is connected, and always on a tape. `group` NULL:
  * the only one. `tag` comes back in what becomes of it: snapshot_switch.tag of a proposal, a

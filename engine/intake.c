@@ -78,6 +78,7 @@ static void take_event(struct engine *engine, struct guest *guest, const struct 
         proposer_result(engine->proposer, guest->peer, &event);
         baselines_switch(engine->baselines, &event, guest);
     }
+    if (event.kind == EVENT_BRIDGE && !engine->ended_ns) bridge_wanted(engine, &event);
     bool is_hooked = event.kind == EVENT_RANK && strcmp(event_text(&event, "state"), "hooked") == 0;
     engine_tell(engine, &event, guest->group);
     if (is_hooked) restart_offer(engine, guest);

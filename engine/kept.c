@@ -42,7 +42,9 @@ static bool key_of(const struct event *event, const char *group, char *key, size
     const char *text = "";
     switch (event->kind) {
     case EVENT_JOB: break;
-    case EVENT_RANK: break;
+    case EVENT_RANK:
+    case EVENT_MEMORY:
+    case EVENT_BRIDGE: break;
     case EVENT_UNIT: event_int(event, "unit", &number); break;
     case EVENT_VARIANT:
         event_int(event, "variant", &number);

@@ -15,6 +15,7 @@
 #include "engine/run/proposer.h"
 #include "engine/run/session.h"
 #include "engine/tune/baseline.h"
+#include "engine/tune/findings.h"
 #include "engine/viewers.h"
 #include "engine/wire/page.h"
 
@@ -50,7 +51,10 @@ struct engine {
     struct page *page;
     struct proposer *proposer;
     struct baselines *baselines;
+    struct findings *findings; /* advice.c */
+    uint64_t next_look_ns;
     struct held *held; /* commands that wait for ranks; commands.c */
+    struct bridge_build *builds; /* compilers that run, and those that ran; bridges.c */
     json_t *start; /* start.json */
     uint64_t start_ns;
     uv_poll_t job_end;
@@ -72,6 +76,10 @@ void engine_problem(struct engine *engine, const char *what, const char *text, c
 extern const struct hub_ops intake_ops;
 void intake_lost(struct engine *engine, struct guest *guest, const char *state, const char *reason);
 
+/* advice.c: findings. */
+void advice_turn(struct engine *engine);
+void advice_look(struct engine *engine); /* now */
+
 /* stalled.c: takes over the guest of a rank whose connection ended while its process lived. */
 void stalled_add(struct engine *engine, struct guest *guest);
 void stalled_turn(struct engine *engine);
@@ -86,6 +94,12 @@ void command_ready(void *ctx, const struct proposal *proposal, const struct peer
 
 /* restarts.c: a rank of a new round is hooked. */
 void restart_offer(struct engine *engine, const struct guest *guest);
+
+/* bridges.c: a rank's bridge event; one that wants a library gets it built. bridges_leave(): a compiler that still runs goes on by
+ * itself; its handle needs a turn of the loop before bridges_free(). */
+void bridge_wanted(struct engine *engine, const struct event *event);
+void bridges_leave(struct engine *engine);
+void bridges_free(struct engine *engine);
 
 /* baselines.c: the baseline of each group. */
 struct baselines *baselines_new(struct engine *engine, const char *mode);

@@ -33,6 +33,11 @@ struct table *app_focus_table(const struct app *app) {
     return class_of(panel)->table(app->states[panel]);
 }
 
+struct table *app_table_at(const struct app *app, enum place place) {
+    int panel = panel_at(place);
+    return panel < 0 || !class_of(panel)->table ? NULL : class_of(panel)->table(app->states[panel]);
+}
+
 void app_show(struct app *app, int view) {
     if (view != VIEW_OVERVIEW && panel_of_view(view) < 0) return;
     app->open_view = view;
@@ -57,8 +62,7 @@ static const struct snapshot_group *main_group(const struct snapshot *snapshot) 
 }
 
 static const struct snapshot_rank *cursor_rank(const struct app *app) {
-    int panel = panel_at(PLACE_RANKS);
-    uint64_t id = table_cursor_id(class_of(panel)->table(app->states[panel]));
+    uint64_t id = table_cursor_id(app_table_at(app, PLACE_RANKS));
     for (size_t i = 0; i < app->snapshot->rank_count; i++)
         if (rank_id(app->snapshot, app->snapshot->ranks[i]) == id) return app->snapshot->ranks[i];
     return NULL;
@@ -69,7 +73,7 @@ static void choose_group(struct app *app) {
     struct view *view = &app->view;
     view->group = main_group(snapshot);
     view->rank = cursor_rank(app);
-    bool is_chosen = app->wish.focus == PLACE_RANKS || app->open_view == 2;
+    bool is_chosen = app->wish.focus == PLACE_RANKS || app->open_view == VIEW_RANKS;
     if (view->rank && is_chosen) view->group = snapshot->groups[view->rank->group];
     bool is_inside =
         view->rank && view->group && snapshot->groups[view->rank->group] == view->group;
@@ -107,6 +111,13 @@ static void put_facts(struct app *app) {
     view->is_frozen = app->is_frozen;
 }
 
+static bool is_deeper(const struct app *app) {
+    const struct table *table = app_focus_table(app);
+    bool has_filter = table && table_filter(table)[0];
+    return app->open_view != VIEW_OVERVIEW || app->wish.zoom != PLACE_COUNT || has_filter ||
+           app->unit[0];
+}
+
 static unsigned scopes_of(const struct app *app) {
     if (app->is_asking) return keymap_scopes(KEY_SCOPE_DIALOG);
     if (app->is_input) return keymap_scopes(KEY_SCOPE_JOB);
@@ -114,7 +125,9 @@ static unsigned scopes_of(const struct app *app) {
     const struct panel_class *class = app_focus_class(app);
     enum key_scope scope = class ? class->scope : KEY_SCOPE_ALL;
     unsigned scopes = keymap_scopes(scope);
-    if (app->view.is_tape && scopes & 1u << KEY_SCOPE_ALL) scopes |= 1u << KEY_SCOPE_REPLAY;
+    if (!(scopes & 1u << KEY_SCOPE_ALL)) return scopes;
+    if (app->view.is_tape) scopes |= 1u << KEY_SCOPE_REPLAY;
+    if (is_deeper(app)) scopes |= 1u << KEY_SCOPE_DEEPER;
     return scopes;
 }
 
@@ -126,6 +139,7 @@ void app_refresh(struct app *app) {
     put_facts(app);
     choose_group(app);
     staging_set_now(&app->staging, view->group ? view->group->settings : NULL);
+    view->unit = app->unit[0] ? app->unit : NULL;
     view->message = app->message;
     view->presets = app->presets;
     view->help_filter = app->help_filter;
@@ -158,6 +172,10 @@ bool app_turn(struct app *app, uint64_t now_ns) {
     else
         take(app);
     return is_more;
+}
+
+bool is_app_settled(const struct app *app) {
+    return app->view.state != VIEW_CONNECTING && app->view.state != VIEW_CATCHING_UP;
 }
 
 void app_tell(struct app *app, unsigned style, const char *format, ...) {
@@ -286,6 +304,7 @@ struct app *app_new(const struct app_options *options) {
     const struct panel_class *const *classes = panel_classes(&count);
     app->feed = options->feed;
     app->is_front = options->is_front;
+    app->has_taste = options->has_taste;
     app->support = options->support ? mem_strdup(options->support) : NULL;
     app->open_view = VIEW_OVERVIEW;
     app->wish = (struct layout_wish){.focus = PLACE_SETTINGS, .zoom = PLACE_COUNT};
@@ -297,6 +316,7 @@ struct app *app_new(const struct app_options *options) {
     settings_init(&app->request.change);
     for (size_t i = 0; i < count; i++)
         if (classes[i]->open) app->states[i] = classes[i]->open();
+    app_recall_columns(app);
     app->snapshot = feed_snapshot(app->feed);
     app_refresh(app);
     return app;
@@ -313,6 +333,7 @@ struct app *app_free(struct app *app) {
     staging_done(&app->staging);
     settings_done(&app->request.change);
     canvas_free(app->drawn);
+    buf_done(&app->copied);
     free(app->support);
     free(app);
     return NULL;

@@ -25,6 +25,7 @@ enum app_effect {
     APP_EFFECT_DRAW = 1 << 8,    /* the picture changed */
     APP_EFFECT_REPAINT = 1 << 9, /* the whole terminal is painted again */
     APP_EFFECT_THEME = 1 << 10,  /* the next theme */
+    APP_EFFECT_COPY = 1 << 11,   /* app_copied() is for the clipboard */
 };
 
 struct app;
@@ -32,6 +33,7 @@ struct app;
 struct app_options {
     struct feed *feed;   /* lent as long as the app lives */
     bool is_front;       /* the job was started from here: leaving asks first */
+    bool has_taste;      /* what a person likes is looked up and kept (tui/taste.h) */
     const char *support; /* folder of the shipped presets, or NULL; copied */
     enum chart_ink ink;
 };
@@ -41,6 +43,10 @@ struct app *app_free(struct app *app);
 
 /* `now_ns` as for feed_turn(). Returns true when there is more to come at once: turn again soon. */
 bool app_turn(struct app *app, uint64_t now_ns);
+
+/* Has it been told what was before it came, or does nobody tell it? Until then pictures are empty.
+ */
+bool is_app_settled(const struct app *app);
 
 /* The job's terminal, lent from now on; NULL: it has none. */
 void app_set_terminal(struct app *app, struct job_terminal *terminal);
@@ -54,6 +60,9 @@ size_t app_type(struct app *app, const char *bytes, size_t size);
 
 /* Returns effects: enum action_effect and enum app_effect. */
 unsigned app_key(struct app *app, const struct key *key);
+
+/* The text that was copied last. Lent until the next one. */
+const char *app_copied(const struct app *app);
 
 /* Puts up a message in the row of what is staged, until the next key. */
 void app_tell(struct app *app, unsigned style, const char *format, ...) ATTR_PRINTF(3, 4);

@@ -22,7 +22,7 @@ typedef unsigned handler(struct app *app, int argument);
 /* ---- what is seen ---- */
 
 static unsigned do_view(struct app *app, int argument) {
-    if (argument == 5 && !app->presets) app_read_presets(app);
+    if (argument == VIEW_PRESETS && !app->presets) app_read_presets(app);
     app_show(app, argument);
     return 0;
 }
@@ -35,7 +35,7 @@ static unsigned do_log(struct app *app, int argument) {
 
 static unsigned do_help(struct app *app, int argument) {
     (void)argument;
-    app->view.help_scopes = app->view.scopes;
+    app->view.help_scopes = app->view.scopes | 1u << KEY_SCOPE_DEEPER;
     app->view_before_help = app->open_view;
     app_show(app, VIEW_HELP);
     return 0;
@@ -107,6 +107,8 @@ static unsigned move(struct app *app, enum table_move where) {
     }
     const struct panel_class *class = app_focus_class(app);
     struct table *table = app_focus_table(app);
+    bool is_chart = app->open_view == VIEW_OVERVIEW && app->wish.focus == PLACE_CHART;
+    if (is_chart) table = app_table_at(app, PLACE_RANKS); /* whose steps are charted */
     if (table)
         table_move(table, where);
     else if (class && class->move)
@@ -128,14 +130,15 @@ MOVE(end, TABLE_END)
 
 static unsigned do_open(struct app *app, int argument) {
     (void)argument;
-    if (app->open_view == 5)
+    if (app_open_unit(app)) return 0;
+    if (app->open_view == VIEW_PRESETS)
         app_stage_preset(app);
     else if (app->open_view != VIEW_OVERVIEW)
         return 0;
     else if (app->wish.focus == PLACE_SETTINGS)
         return app_turn_row(app, 1);
     else if (app->wish.focus == PLACE_RANKS)
-        app_show(app, 2);
+        app_show(app, VIEW_RANKS);
     else if (app->wish.focus == PLACE_FINDINGS)
         app_show(app, VIEW_FINDINGS);
     else
@@ -153,6 +156,8 @@ static unsigned do_back(struct app *app, int argument) {
         app->wish.zoom = PLACE_COUNT;
     else if (table && table_filter(table)[0])
         table_set_filter(table, "", NULL);
+    else if (app->open_view == VIEW_OVERVIEW)
+        app->unit[0] = 0;
     else
         app_show(app, VIEW_OVERVIEW);
     return 0;
@@ -322,6 +327,8 @@ static handler *const handlers[ACTION_COUNT] = {
     [ACTION_TAG] = do_tag,
     [ACTION_UNTAG] = do_untag,
     [ACTION_FOLLOW] = do_follow,
+    [ACTION_COPY] = app_do_copy,
+    [ACTION_COLUMNS] = app_do_columns,
     [ACTION_WRITE] = do_write,
     [ACTION_INPUT] = app_do_input,
     [ACTION_QUIT] = app_do_leave,
@@ -350,6 +357,7 @@ unsigned app_accept(struct app *app, enum purpose purpose, const char *text) {
     case PURPOSE_EDIT: return app_accept_edit(app, text);
     case PURPOSE_SEEK: return accept_seek(app, text);
     case PURPOSE_FIND: return accept_find(app, text);
+    case PURPOSE_COLUMNS: return app_accept_columns(app, text);
     case PURPOSE_SAVE: return app_accept_save(app, text);
     default: return 0;
     }

@@ -23,7 +23,8 @@ enum purpose {
     PURPOSE_SEEK,
     PURPOSE_SAVE,
     PURPOSE_HELP,
-    PURPOSE_FIND
+    PURPOSE_FIND,
+    PURPOSE_COLUMNS
 };
 
 /* What is asked of the engine when a handler returns ACTION_EFFECT_SEND. */
@@ -44,6 +45,7 @@ struct app {
     void *states[PANEL_COUNT];
     struct view view;
     struct staging staging;
+    char unit[UNIT_OWNER_SIZE]; /* see view.unit; "": none */
     struct preset_shelf *presets;
     struct layout_wish wish;
     struct layout layout; /* of the last drawing */
@@ -60,6 +62,8 @@ struct app {
     char message[APP_MESSAGE_SIZE];
     struct request request;
     unsigned request_count;
+    struct buf copied;
+    bool has_taste;
     struct canvas *drawn; /* what was drawn last, for writing it to a file */
 };
 
@@ -67,6 +71,7 @@ struct app {
 int app_focus(const struct app *app);
 const struct panel_class *app_focus_class(const struct app *app);
 struct table *app_focus_table(const struct app *app); /* NULL: it has none */
+struct table *app_table_at(const struct app *app, enum place place);
 
 /* The panels see what the view is now. After anything that changes it. */
 void app_refresh(struct app *app);
@@ -96,6 +101,12 @@ unsigned app_do_suspend(struct app *app, int argument);
 unsigned app_act(struct app *app, enum action_id action, int argument);
 unsigned app_accept(struct app *app, enum purpose purpose, const char *text);
 
+/* app_table.c: what is done with the row or the columns of a table */
+unsigned app_do_copy(struct app *app, int argument);
+unsigned app_do_columns(struct app *app, int argument);
+unsigned app_accept_columns(struct app *app, const char *text);
+void app_recall_columns(struct app *app);
+
 /* app_turning.c: what is turned, and what goes to the engine */
 unsigned app_do_toggle(struct app *app, int argument);
 unsigned app_do_stage_next(struct app *app, int argument);
@@ -108,6 +119,7 @@ unsigned app_do_baseline(struct app *app, int argument);
 unsigned app_do_presets(struct app *app, int argument);
 unsigned app_do_save_preset(struct app *app, int argument);
 unsigned app_turn_row(struct app *app, int direction); /* of the settings */
+bool app_open_unit(struct app *app); /* that of the cursor; false: it is on none */
 unsigned app_accept_edit(struct app *app, const char *text);
 unsigned app_accept_save(struct app *app, const char *text);
 void app_read_presets(struct app *app);

@@ -11,7 +11,7 @@ unsigned app_do_input(struct app *app, int argument) {
     if (app->terminal) {
         app->is_input = true;
         job_terminal_take_charge(app->terminal);
-        app_show(app, 6);
+        app_show(app, VIEW_OUTPUT);
         return ACTION_EFFECT_JOB;
     }
     app_tell(app, STYLE_PLAIN,
@@ -38,7 +38,8 @@ unsigned app_answer(struct app *app, enum answer answer) {
     app->is_asking = false;
     if (answer == ANSWER_LEAVE) return ACTION_EFFECT_LEAVE;
     if (answer != ANSWER_INTERRUPT) return 0;
-    if (app->terminal && job_terminal_signal(app->terminal, SIGINT)) {
+    bool is_there = app->terminal && job_terminal_take_charge(app->terminal);
+    if (is_there && job_terminal_signal(app->terminal, SIGINT)) {
         app_tell(app, STYLE_NOTE, "the job was sent an interrupt");
         return ACTION_EFFECT_JOB;
     }
@@ -46,16 +47,24 @@ unsigned app_answer(struct app *app, enum answer answer) {
     return 0;
 }
 
-unsigned app_do_leave(struct app *app, int argument) {
-    (void)argument;
-    if (!app->is_front || app->view.state == VIEW_ENDED) return ACTION_EFFECT_LEAVE;
+static unsigned leave(struct app *app, bool asks_first) {
+    if (!asks_first || app->view.is_tape || app->view.state == VIEW_ENDED)
+        return ACTION_EFFECT_LEAVE;
     app->is_asking = true;
     app->answer = ANSWER_LEAVE;
     return 0;
 }
 
+unsigned app_do_leave(struct app *app, int argument) {
+    (void)argument;
+    return leave(app, app->is_front);
+}
+
+/* A screen that came later is left by q without a question; ^C may be meant for the job. */
 unsigned app_do_interrupt(struct app *app, int argument) {
-    return app->is_asking ? app_answer(app, ANSWER_INTERRUPT) : app_do_leave(app, argument);
+    (void)argument;
+    return app->is_asking ? app_answer(app, ANSWER_INTERRUPT)
+                          : leave(app, app->is_front || app->terminal);
 }
 
 unsigned app_do_accept(struct app *app, int argument) {

@@ -91,13 +91,44 @@ static void offer_values(struct completion *completion, const char *key) {
     offer(completion, SETTING_AS_WRITTEN);
 }
 
+static void offer_columns(struct completion *completion, const struct table *table) {
+    CLEANUP(buf_done) struct buf names = BUF_INIT;
+    char *rest = NULL;
+    table_columns(table, false, &names);
+    for (char *name = strtok_r(names.data, " ", &rest); name; name = strtok_r(NULL, " ", &rest))
+        offer(completion, name);
+}
+
+static void finish_word(struct app *app, struct completion *completion, size_t at) {
+    char text[SETTING_KEY_MAX];
+    app->message[0] = 0;
+    if (completion->count > 0) {
+        snprintf(text, sizeof text, "%.*s", (int)completion->common, completion->first);
+        field_replace(&app->field, at, text);
+    }
+    if (completion->count != 1)
+        app_tell(app, STYLE_PLAIN, "%s",
+                 completion->count ? buf_text(&completion->all) + 1 : "nothing begins so");
+    buf_done(&completion->all);
+}
+
 static void complete(struct app *app) {
-    char word[FIELD_SIZE], text[SETTING_KEY_MAX];
+    char word[FIELD_SIZE];
     size_t at, size = field_word(&app->field, ", ", &at);
-    if (app->purpose != PURPOSE_EDIT) return;
     snprintf(word, sizeof word, "%.*s", (int)size, app->field.text + at);
+    if (app->purpose == PURPOSE_COLUMNS && app_focus_table(app)) {
+        struct completion completion = {.word = word, .size = size};
+        offer_columns(&completion, app_focus_table(app));
+        finish_word(app, &completion, at);
+    }
+    if (app->purpose != PURPOSE_EDIT) return;
     char *equals = strchr(word, '=');
     struct completion completion = {.word = equals ? equals + 1 : word};
+    const char *slash = equals ? NULL : strrchr(word, '/');
+    if (slash) { /* the unit stays */
+        completion.word = slash + 1;
+        at += (size_t)(slash + 1 - word);
+    }
     completion.size = strlen(completion.word);
     if (equals) {
         *equals = 0;
@@ -105,15 +136,7 @@ static void complete(struct app *app) {
         at += (size_t)(equals + 1 - word);
     } else
         offer_keys(&completion);
-    app->message[0] = 0;
-    if (completion.count > 0) {
-        snprintf(text, sizeof text, "%.*s", (int)completion.common, completion.first);
-        field_replace(&app->field, at, text);
-    }
-    if (completion.count != 1)
-        app_tell(app, STYLE_PLAIN, "%s",
-                 completion.count ? buf_text(&completion.all) + 1 : "nothing begins so");
-    buf_done(&completion.all);
+    finish_word(app, &completion, at);
 }
 
 static unsigned field_key(struct app *app, const struct key *key) {

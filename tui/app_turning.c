@@ -14,10 +14,9 @@ enum { UNDO_MAX = 256 };
 
 /* ---- settings ---- */
 
-static unsigned turn(struct app *app, int id, int direction) {
+static unsigned turn(struct app *app, const char *key, int direction) {
     struct err err;
-    if (id < 0) return 0;
-    if (staging_turn(&app->staging, (enum setting_id)id, direction, app->view.device, &err))
+    if (staging_turn(&app->staging, key, direction, app->view.device, &err))
         app_tell(app, STYLE_WARN, "%s", err.message);
     return 0;
 }
@@ -28,18 +27,29 @@ static const char *subject(const struct app *app) {
 }
 
 unsigned app_turn_row(struct app *app, int direction) {
-    struct err err;
     const char *key = app->wish.focus == PLACE_SETTINGS ? subject(app) : NULL;
-    int id = key ? setting_find(key) : -1;
-    if (id < 0) return 0;
-    if (!strchr(key, '/')) return turn(app, id, direction);
-    err_set(&err, ERR_REFUSED, "%s is for one unit: e edits it", key);
-    app_tell(app, STYLE_WARN, "%s", err.message);
-    return 0;
+    return key && setting_find(key) >= 0 ? turn(app, key, direction) : 0;
 }
 
 unsigned app_do_toggle(struct app *app, int argument) {
-    return turn(app, setting_of_toggle((char)argument), 1);
+    char key[SETTING_KEY_MAX];
+    int id = setting_of_toggle((char)argument);
+    if (id < 0) return 0;
+    snprintf(key, sizeof key, "%s%s%s", app->unit, app->unit[0] ? "/" : "",
+             setting_get((enum setting_id)id)->key);
+    return turn(app, key, 1);
+}
+
+/* A row about a unit as such names it with nothing behind the '/'. */
+bool app_open_unit(struct app *app) {
+    const char *name = subject(app);
+    size_t size = name ? strlen(name) : 0;
+    if (size < 2 || name[size - 1] != '/' || size > sizeof app->unit) return false;
+    snprintf(app->unit, sizeof app->unit, "%.*s", (int)size - 1, name);
+    app->wish.focus = PLACE_SETTINGS;
+    app_show(app, VIEW_OVERVIEW);
+    table_move(app_focus_table(app), TABLE_HOME);
+    return true;
 }
 
 unsigned app_do_stage_next(struct app *app, int argument) {
@@ -55,8 +65,10 @@ unsigned app_do_stage_previous(struct app *app, int argument) {
 unsigned app_do_edit(struct app *app, int argument) {
     const char *key =
         app->open_view == VIEW_OVERVIEW && app->wish.focus == PLACE_SETTINGS ? subject(app) : NULL;
+    bool has_setting = key && setting_find(key) >= 0;
     CLEANUP(cleanup_free)
-    char *text = key ? mem_printf("%.*s=", SETTING_KEY_MAX, key) : mem_strdup("options.");
+    char *text =
+        mem_printf("%.*s%s", SETTING_KEY_MAX, key ? key : "options.", has_setting ? "=" : "");
     (void)argument;
     app_ask(app, PURPOSE_EDIT, "KEY=VALUE[,...]:", text);
     return 0;
@@ -213,7 +225,7 @@ void app_read_presets(struct app *app) {
 unsigned app_do_presets(struct app *app, int argument) {
     (void)argument;
     app_read_presets(app);
-    app_show(app, app->open_view == 5 ? VIEW_OVERVIEW : 5);
+    app_show(app, app->open_view == VIEW_PRESETS ? VIEW_OVERVIEW : VIEW_PRESETS);
     return 0;
 }
 
@@ -230,6 +242,12 @@ void app_stage_preset(struct app *app) {
         app_tell(app, STYLE_PLAIN, "preset '%s' is what is in force", name);
 }
 
+static struct table *preset_table(struct app *app) {
+    int panel = panel_of_view(VIEW_PRESETS);
+    size_t count;
+    return panel_classes(&count)[panel]->table(app->states[panel]);
+}
+
 unsigned app_do_save_preset(struct app *app, int argument) {
     (void)argument;
     app_ask(app, PURPOSE_SAVE, "save the settings in force as preset:", "");
@@ -244,6 +262,7 @@ unsigned app_accept_save(struct app *app, const char *text) {
         return 0;
     }
     app_read_presets(app);
+    table_go(preset_table(app), shelf_row(path));
     app_tell(app, STYLE_GOOD, "saved as %s", path);
     return ACTION_EFFECT_SAVE;
 }

@@ -12,6 +12,7 @@
 #include "engine/support.h"
 #include "tui/app.h"
 #include "tui/command.h"
+#include "tui/farewell.h"
 #include "tui/screen.h"
 #include "tui/theme.h"
 #include "engine/base/banned.h"
@@ -43,12 +44,12 @@ static void on_skipped(void *ctx, uint64_t bytes) {
 }
 
 /* What a person who has left should know. */
-static void say_goodbye(const struct feed_facts *facts, const char *name) {
-    if (facts->state == SOURCE_ENDED)
+static void say_goodbye(const struct feed *feed, const char *name) {
+    farewell_summary(feed);
+    if (feed_facts(feed).state == SOURCE_ENDED)
         fprintf(stderr, "inductop: job '%s' has ended\n", name);
     else
-        fprintf(stderr, "inductop: job '%s' goes on; 'inductop attach %s' comes back\n", name,
-                name);
+        farewell_attach(name);
 }
 
 static int show(const struct session *session, const struct command_words *words, int theme,
@@ -64,8 +65,8 @@ static int show(const struct session *session, const struct command_words *words
                                                            .start_engine = engine_process_start,
                                                            .changed = on_change,
                                                            .ctx = &attached});
-    struct app *app =
-        app_new(&(struct app_options){.feed = feed, .support = support, .ink = words->ink});
+    struct app *app = app_new(&(struct app_options){
+        .feed = feed, .support = support, .has_taste = true, .ink = words->ink});
     attached.app = app;
     struct job_terminal *terminal =
         job_terminal_open(&(struct job_terminal_options){.loop = &loop,
@@ -81,10 +82,7 @@ static int show(const struct session *session, const struct command_words *words
         .refresh_ms = words->refresh_ms,
         .term = {.ascii = words->ascii, .no_color = words->no_color, .theme = theme}};
     int rc = screen_run(&options, &number, err);
-    if (rc == 0 && number == 0) {
-        struct feed_facts facts = feed_facts(feed);
-        say_goodbye(&facts, session->name);
-    }
+    if (rc == 0 && number == 0) say_goodbye(feed, session->name);
     app_free(app);
     job_terminal_close(terminal);
     feed_free(feed);

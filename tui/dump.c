@@ -108,9 +108,17 @@ static void svg_run(struct buf *out, const struct ink *ink, const struct cell *r
     buf_puts(out, "</text>\n");
 }
 
-/* Words by themselves: a run that the font draws too wide or narrow is stretched by itself only. */
+static bool is_plain(const struct cell *cell) {
+    return !is_blank(cell) && !(cell->text[0] & 0x80);
+}
+
+/* Words by themselves: a run that the font draws too wide or narrow is stretched by itself only.
+ * Signs beyond ASCII often come from another font, and not all who show pictures stretch: each
+ * stands where its cell is. */
 static int word_end(const struct cell *row, int x, int end) {
-    while (x < end && !is_blank(&row[x])) x++;
+    bool is_sign = x < end && !is_blank(&row[x]) && !is_plain(&row[x]);
+    if (is_sign) return x + (row[x].width > 1 ? row[x].width : 1);
+    while (x < end && is_plain(&row[x])) x++;
     return x;
 }
 
@@ -121,7 +129,7 @@ static void svg_span(struct buf *out, enum theme theme, const struct cell *row, 
     for (int x = start; x < end;) {
         int word = word_end(row, x, end);
         if (word > x) svg_run(out, &ink, row, x, word, y);
-        x = word + 1;
+        x = word > x ? word : x + 1;
     }
 }
 

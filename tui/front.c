@@ -11,16 +11,25 @@
 
 #include "engine/base/attr.h"
 #include "engine/base/buf.h"
+#include "engine/base/clock.h"
 #include "engine/cli/engine_process.h"
 #include "engine/feed.h"
 #include "engine/job_terminal.h"
 #include "engine/support.h"
 #include "tui/app.h"
+#include "tui/farewell.h"
 #include "tui/screen.h"
 #include "tui/text.h"
 #include "engine/base/banned.h"
 
-enum { LAST_LINES = 20, COLUMNS = 200, ROWS = 50, REST_TURNS = 100, REST_MS = 5 };
+enum {
+    LAST_LINES = 20,
+    COLUMNS = 200,
+    ROWS = 50,
+    TURN_MS = 5,
+    OUTPUT_MS = 500,  /* for output that is still on its way behind the end of the job */
+    ENGINE_MS = 5000, /* for the engine, which writes files that a script may read next */
+};
 
 static const int passed[] = {SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCHLD};
 
@@ -42,7 +51,7 @@ static void on_output(void *ctx, const char *bytes, size_t size) {
     struct front *front = ctx;
     front->changed = true;
     text_feed(front->last, bytes, size);
-    app_output(front->app, bytes, size);
+    if (!front->run->link->over) app_output(front->app, bytes, size);
     for (size_t at = 0; front->is_plain && at < size;) {
         ssize_t count = write(STDOUT_FILENO, bytes + at, size - at);
         if (count < 0 && errno != EINTR) return;
@@ -57,20 +66,41 @@ static void on_skipped(void *ctx, uint64_t bytes) {
     on_output(ctx, text, (size_t)size);
 }
 
-/* Behind the end of the job some of its output may still be on its way to us; and of a job that was
- * over at once nobody keeps the terminal any more. */
-static void take_rest(struct front *front) {
-    if (!front->run->link->over) return;
-    if (!front->terminal) {
-        CLEANUP(cleanup_free) char *text = session_read(front->run->session, "output", NULL);
-        if (text) on_output(front, text, strlen(text));
-        return;
-    }
-    for (int i = 0; i < REST_TURNS && !is_job_terminal_over(front->terminal); i++) {
+typedef bool is_there(const struct front *front);
+
+/* Runs the loop until it is there. */
+static bool wait_for(struct front *front, is_there *condition, uint64_t bound_ms) {
+    uint64_t end_ns = clock_now_ns() + bound_ms * 1000000;
+    for (;;) {
+        front->changed = false;
         uv_run(&front->loop, UV_RUN_NOWAIT);
-        job_terminal_read(front->terminal);
-        if (!is_job_terminal_over(front->terminal)) uv_sleep(REST_MS);
+        if (front->terminal) job_terminal_read(front->terminal);
+        if (condition(front)) return true;
+        if (clock_now_ns() >= end_ns) return false;
+        if (!front->changed) uv_sleep(TURN_MS);
     }
+}
+
+static bool is_output_there(const struct front *front) {
+    return is_job_terminal_over(front->terminal);
+}
+
+static bool is_engine_done(const struct front *front) {
+    return front->run->link->engine_over && feed_facts(front->feed).state == SOURCE_ENDED;
+}
+
+/* Behind the end of the job some of its output may still be on its way to us, more than we can read
+ * in time; and of a job that was over at once nobody keeps the terminal any more. What was saved is
+ * complete. */
+static void take_rest(struct front *front) {
+    const char *path = option_text(front->run->options, OPTION_OUTPUT);
+    struct text *saved = text_new(COLUMNS, ROWS);
+    bool is_complete = front->terminal && wait_for(front, is_output_there, OUTPUT_MS);
+    if (!is_complete && farewell_saved(front->run->session, path, saved)) {
+        text_free(front->last);
+        front->last = saved;
+    } else
+        text_free(saved);
 }
 
 /* The last lines, without colours, as they would stand here without us. */
@@ -139,8 +169,8 @@ static void open_app(struct front *front, const char *support) {
                                                      .start_engine = engine_process_start,
                                                      .changed = on_change,
                                                      .ctx = front});
-    front->app =
-        app_new(&(struct app_options){.feed = front->feed, .support = support, .is_front = true});
+    front->app = app_new(&(struct app_options){
+        .feed = front->feed, .support = support, .is_front = true, .has_taste = true});
     front->terminal = job_terminal_open(&(struct job_terminal_options){.loop = &front->loop,
                                                                        .session = session,
                                                                        .output = on_output,
@@ -176,16 +206,23 @@ static int show(struct front *front) {
     return number;
 }
 
-static void say_goodbye(const struct front *front, int hangup) {
-    const char *name = front->run->session->name;
-    if (hangup || front->is_plain) return;
-    if (front->run->link->over) {
-        print_last(front);
-        if (!is_option_given(front->run->options, OPTION_QUIET))
-            fprintf(stderr, "inductop: 'inductop replay %s/tape.jsonl' shows it again\n",
-                    front->run->session->dir);
-    } else
-        fprintf(stderr, "inductop: the job goes on; 'inductop attach %s' comes back\n", name);
+/* The job's last words at once, then the figures: the engine may still be writing them. */
+static void say_how_it_ended(struct front *front) {
+    const char *dir = front->run->session->dir;
+    bool is_quiet = is_option_given(front->run->options, OPTION_QUIET);
+    take_rest(front);
+    if (!front->is_plain || !front->terminal) print_last(front);
+    bool is_done = wait_for(front, is_engine_done, ENGINE_MS);
+    if (!is_quiet) farewell_summary(front->feed);
+    if (!is_done)
+        fprintf(stderr, "inductop: the engine has not ended: files may lack their last lines\n");
+    else if (!is_quiet)
+        fprintf(stderr, "inductop: 'inductop replay %s/tape.jsonl' shows it again\n", dir);
+}
+
+static void say_that_it_goes_on(const struct front *front) {
+    if (!is_option_given(front->run->options, OPTION_QUIET)) farewell_summary(front->feed);
+    farewell_attach(front->run->session->name);
 }
 
 int front_screen(const struct run_front *run) {
@@ -203,8 +240,10 @@ int front_screen(const struct run_front *run) {
         keeper_link_unblock_signals();
     else
         hangup = show(&front);
-    take_rest(&front);
-    say_goodbye(&front, hangup);
+    if (!hangup && front.run->link->over)
+        say_how_it_ended(&front);
+    else if (!hangup)
+        say_that_it_goes_on(&front);
     app_free(front.app);
     job_terminal_close(front.terminal);
     feed_free(front.feed);

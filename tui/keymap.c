@@ -32,9 +32,9 @@ static const char *const group_titles[] = {
 #undef ACTION
 };
 
-static const char *const scope_names[] = {"everywhere", "settings", "tables",
-                                          "text",       "replay",   "help",
-                                          "dialogs",    "fields",   "keys to the job"};
+static const char *const scope_names[] = {"everywhere", "settings",       "tables", "text",
+                                          "replay",     "views",          "help",   "dialogs",
+                                          "fields",     "keys to the job"};
 _Static_assert(ARRAY_SIZE(scope_names) == KEY_SCOPE_COUNT, "a name for each scope");
 
 enum {
@@ -43,6 +43,7 @@ enum {
     TABLE = 1 << KEY_SCOPE_TABLE,
     TEXT = 1 << KEY_SCOPE_TEXT,
     REPLAY = 1 << KEY_SCOPE_REPLAY,
+    DEEPER = 1 << KEY_SCOPE_DEEPER,
     HELP = 1 << KEY_SCOPE_HELP,
     DIALOG = 1 << KEY_SCOPE_DIALOG,
     FIELD = 1 << KEY_SCOPE_FIELD,
@@ -55,6 +56,12 @@ static const struct binding bindings[] = {
     {"F1", ACTION_HELP, ALL, 0, "help"},
     {"?", ACTION_HELP, ALL, 0, NULL},
     {"h", ACTION_HELP, ALL, 0, NULL},
+    {"Esc", ACTION_BACK, DEEPER, 0, "back"},
+    {",", ACTION_STEP_BACK, REPLAY, 0, "step"},
+    {".", ACTION_STEP_FORWARD, REPLAY, 0, "step"},
+    {";", ACTION_SEEK, REPLAY, 0, "seek"},
+    {"+", ACTION_FASTER, REPLAY, 0, "speed"},
+    {"-", ACTION_SLOWER, REPLAY, 0, "speed"},
     {"m", ACTION_TOGGLE, ALL, 'm', "toggle"},
     {"f", ACTION_TOGGLE, ALL, 'f', "toggle"},
     {"d", ACTION_TOGGLE, ALL, 'd', "toggle"},
@@ -64,6 +71,12 @@ static const struct binding bindings[] = {
     {"A", ACTION_APPLY, ALL, 0, "apply"},
     {"u", ACTION_UNDO, ALL, 0, "undo"},
     {"b", ACTION_BASELINE, ALL, 0, "baseline"},
+    {"1", ACTION_VIEW, ALL, 1, "views"},
+    {"2", ACTION_VIEW, ALL, 2, "views"},
+    {"3", ACTION_VIEW, ALL, 3, "views"},
+    {"4", ACTION_VIEW, ALL, 4, "views"},
+    {"5", ACTION_VIEW, ALL, 5, "views"},
+    {"6", ACTION_VIEW, ALL, 6, "views"},
     {"/", ACTION_FILTER, TABLE | TEXT, 0, "filter"},
     {"F4", ACTION_FILTER, TABLE | TEXT, 0, NULL},
     {"F6", ACTION_SORT_NEXT, TABLE, 0, "sort"},
@@ -83,19 +96,8 @@ static const struct binding bindings[] = {
     {"Z", ACTION_FREEZE, ALL, 0, NULL},
     {"z", ACTION_ZOOM, ALL, 0, "zoom"},
     {"e", ACTION_EDIT, ALL, 0, "edit"},
-    {",", ACTION_STEP_BACK, REPLAY, 0, "step"},
-    {".", ACTION_STEP_FORWARD, REPLAY, 0, "step"},
-    {";", ACTION_SEEK, REPLAY, 0, "seek"},
-    {"+", ACTION_FASTER, REPLAY, 0, "speed"},
-    {"-", ACTION_SLOWER, REPLAY, 0, "speed"},
     {"x", ACTION_UNSTAGE, ALL, 0, NULL},
     {"@", ACTION_LOG, ALL, 0, "log"},
-    {"1", ACTION_VIEW, ALL, 1, NULL},
-    {"2", ACTION_VIEW, ALL, 2, NULL},
-    {"3", ACTION_VIEW, ALL, 3, NULL},
-    {"4", ACTION_VIEW, ALL, 4, NULL},
-    {"5", ACTION_VIEW, ALL, 5, NULL},
-    {"6", ACTION_VIEW, ALL, 6, NULL},
     {"!", ACTION_NEXT_PROBLEM, ALL, 0, NULL},
     {"Tab", ACTION_NEXT_PANEL, ALL, 0, NULL},
     {"Shift-Tab", ACTION_PREVIOUS_PANEL, ALL, 0, NULL},
@@ -111,8 +113,8 @@ static const struct binding bindings[] = {
     {"k", ACTION_UP, ALL | HELP, 0, NULL},
     {"Down", ACTION_DOWN, ALL | HELP | DIALOG | FIELD, 0, NULL},
     {"j", ACTION_DOWN, ALL | HELP, 0, NULL},
-    {"Left", ACTION_LEFT, TABLE | TEXT | FIELD, 0, NULL},
-    {"Right", ACTION_RIGHT, TABLE | TEXT | FIELD, 0, NULL},
+    {"Left", ACTION_LEFT, FIELD, 0, NULL},
+    {"Right", ACTION_RIGHT, FIELD, 0, NULL},
     {"PgUp", ACTION_PAGE_UP, ALL | HELP, 0, NULL},
     {"PgDn", ACTION_PAGE_DOWN, ALL | HELP, 0, NULL},
     {"Home", ACTION_HOME, ALL | HELP | FIELD, 0, NULL},
@@ -122,13 +124,14 @@ static const struct binding bindings[] = {
     {"G", ACTION_END, ALL | HELP, 0, NULL},
     {"^E", ACTION_END, FIELD, 0, NULL},
     {"Enter", ACTION_OPEN, ALL, 0, NULL},
-    {"Esc", ACTION_BACK, ALL | HELP, 0, NULL},
-    {"Backspace", ACTION_BACK, ALL | HELP, 0, NULL},
+    {"Esc", ACTION_BACK, HELP, 0, NULL},
+    {"Backspace", ACTION_BACK, DEEPER | HELP, 0, NULL},
     {"F1", ACTION_BACK, HELP, 0, NULL},
     {"?", ACTION_BACK, HELP, 0, NULL},
     {"q", ACTION_BACK, HELP, 0, "back"},
     {"/", ACTION_FILTER, HELP, 0, "search"},
-    {"y", ACTION_COPY, TABLE | TEXT, 0, NULL},
+    {"y", ACTION_COPY, SETTINGS | TABLE | TEXT, 0, NULL},
+    {"C", ACTION_COLUMNS, TABLE, 0, NULL},
     {"w", ACTION_WRITE, ALL, 0, NULL},
 
     {"Enter", ACTION_ACCEPT, DIALOG | FIELD, 0, "accept"},
@@ -189,10 +192,20 @@ const struct binding *keymap_find(const struct key *key, unsigned scopes) {
     return NULL;
 }
 
+/* The same key does the same in another scope, too. */
+static bool is_named(size_t at, unsigned scopes) {
+    for (size_t i = 0; i < at; i++)
+        if (bindings[i].action == bindings[at].action && bindings[i].scopes & scopes &&
+            strcmp(bindings[i].key, bindings[at].key) == 0)
+            return true;
+    return false;
+}
+
 void keymap_keys(struct buf *out, enum action_id action, unsigned scopes) {
     bool is_first = true;
     for (size_t i = 0; i < ARRAY_SIZE(bindings); i++) {
         if (bindings[i].action != action || !(bindings[i].scopes & scopes)) continue;
+        if (is_named(i, scopes)) continue;
         buf_printf(out, "%s%s", is_first ? "" : " ", bindings[i].key);
         is_first = false;
     }
@@ -200,8 +213,18 @@ void keymap_keys(struct buf *out, enum action_id action, unsigned scopes) {
 
 /* ---- footer ---- */
 
+static bool is_digit(const char *key) {
+    return key[0] >= '0' && key[0] <= '9' && !key[1];
+}
+
+/* Digits one after the other are a range: "1-6". */
 static void add_key(struct footer_entry *entry, const char *key) {
     size_t size = strlen(entry->keys);
+    if (size && is_digit(key) && entry->keys[size - 1] == key[0] - 1) {
+        size_t keep = size > 1 && entry->keys[size - 2] == '-' ? size - 2 : size;
+        snprintf(entry->keys + keep, sizeof entry->keys - keep, "-%s", key);
+        return;
+    }
     snprintf(entry->keys + size, sizeof entry->keys - size, "%s%s", size ? " " : "", key);
 }
 

@@ -53,6 +53,7 @@ enum key_scope {
     KEY_SCOPE_TABLE,  /* ranks, compiles, breaks, findings, presets */
     KEY_SCOPE_TEXT,   /* output, the log of changes */
     KEY_SCOPE_REPLAY, /* on a tape, besides what else holds */
+    KEY_SCOPE_DEEPER, /* there is a way back, besides what else holds */
     KEY_SCOPE_HELP,
     KEY_SCOPE_DIALOG,
     KEY_SCOPE_FIELD, /* a line that takes text: characters that are no row here go into it */

@@ -22,6 +22,8 @@ struct keys {
     void *context;
     struct sequence sequence; /* that has not come whole */
     uint64_t since_ns;        /* when the last byte came */
+    uint64_t escaped_ns;      /* when an ESC was given out for want of more; 0: a key since */
+    bool is_late;             /* the sequence goes on behind such an ESC */
     bool is_pasting;
     size_t matched; /* bytes of paste_end that have come */
     struct buf paste;
@@ -195,10 +197,38 @@ static void take(struct keys *keys, enum sequence_step step) {
     if (step == SEQUENCE_WHOLE) decode(keys);
     if (step == SEQUENCE_PASTE) begin_paste(keys);
     keys->sequence = (struct sequence){.size = 0};
+    keys->is_late = false;
 }
 
-static void key_byte(struct keys *keys, char byte) {
-    if (is_cut_by(&keys->sequence, byte)) take(keys, sequence_end(&keys->sequence));
+/* No more comes. Behind an ESC that was given out, `[` by itself is what was typed, not Alt-[. */
+static void cut(struct keys *keys) {
+    struct sequence *sequence = &keys->sequence;
+    enum sequence_step step = sequence_end(sequence);
+    if (keys->is_late && sequence->size == 2)
+        *sequence = (struct sequence){.bytes = {sequence->bytes[1]}, .size = 1};
+    take(keys, step);
+}
+
+/* Is this the second byte of a key whose ESC came then? */
+static bool is_rest(char byte, uint64_t escape_ns, uint64_t now_ns) {
+    return (byte == '[' || byte == 'O') && now_ns - escape_ns < KEYS_LATE_NS;
+}
+
+/* On a slow line the rest of a key comes when its ESC was given out already: it must not become
+ * keys of its own, `A` above all. */
+static void resume(struct keys *keys, char byte, uint64_t now_ns) {
+    bool is_late = keys->escaped_ns && is_rest(byte, keys->escaped_ns, now_ns);
+    keys->escaped_ns = 0;
+    if (!is_late) return;
+    keys->is_late = true;
+    sequence_add(&keys->sequence, '\033');
+}
+
+static void key_byte(struct keys *keys, char byte, uint64_t now_ns) {
+    bool was_string = is_in_string(&keys->sequence);
+    if (is_cut_by(&keys->sequence, byte)) cut(keys);
+    resume(keys, byte, now_ns);
+    if (was_string && byte == '\033') keys->sequence.is_after_string = true;
     take(keys, sequence_add(&keys->sequence, byte));
 }
 
@@ -230,12 +260,15 @@ static void paste_byte(struct keys *keys, char byte) {
 }
 
 void keys_feed(struct keys *keys, const char *bytes, size_t size, uint64_t now_ns) {
-    keys_tick(keys, now_ns);
+    /* Nobody looked meanwhile: the rest of a key may have been there for long. */
+    bool is_one_key = size > 0 && !keys->is_pasting && is_lone_escape(&keys->sequence) &&
+                      is_rest(bytes[0], keys->since_ns, now_ns);
+    if (!is_one_key) keys_tick(keys, now_ns);
     for (size_t i = 0; i < size; i++) {
         if (keys->is_pasting)
             paste_byte(keys, bytes[i]);
         else
-            key_byte(keys, bytes[i]);
+            key_byte(keys, bytes[i], now_ns);
     }
     if (size > 0) keys->since_ns = now_ns;
 }
@@ -253,6 +286,8 @@ void keys_tick(struct keys *keys, uint64_t now_ns) {
     if (deadline == 0 || now_ns < deadline) return;
     if (keys->is_pasting)
         end_paste(keys);
-    else
-        take(keys, sequence_end(&keys->sequence));
+    else {
+        keys->escaped_ns = is_lone_escape(&keys->sequence) ? now_ns : 0;
+        cut(keys);
+    }
 }

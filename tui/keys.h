@@ -2,8 +2,9 @@
  * includes it.
  *
  * Bytes are fed as they come, in any pieces; time is the caller's clock, so nothing here waits:
- * keys_deadline_ns() says when to come back with keys_tick(). A lone ESC is a key after 50 ms; a
- * longer sequence that was cut has 300 ms to arrive whole. Pastes come as one key with their bytes,
+ * keys_deadline_ns() says when to come back with keys_tick(). A lone ESC is a key after 40 ms (and
+ * so acts within 50); what follows it late and looks like the rest of a key is that key. A longer
+ * sequence that was cut has 300 ms to arrive whole. Pastes come as one key with their bytes,
  * which are never taken for keys. Answers of the terminal to our questions are keys too. Belongs to
  * who made it. One thread. SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_TUI_KEYS_H
@@ -16,7 +17,8 @@
 #include "engine/base/err.h"
 
 enum {
-    KEYS_ESCAPE_NS = 50 * 1000 * 1000,
+    KEYS_ESCAPE_NS = 40 * 1000 * 1000,
+    KEYS_LATE_NS = 1000 * 1000 * 1000,
     KEYS_CUT_NS = 300 * 1000 * 1000,
     KEYS_PASTE_NS =
         2000 * 1000 * 1000,     /* without a byte a paste has ended, whether it says so or not */

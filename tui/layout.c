@@ -11,6 +11,7 @@ enum {
     SETTINGS_WIDTH_MOST = 60,
     SPEEDUP_WIDTH = 48,
     UPPER_MOST = 16, /* rows of settings and chart, however tall the screen */
+    TINY = 8,        /* rows under which what is staged may have no band of its own */
     TALL = 30,       /* rows from which a narrow screen gets a chart, and few ranks get cards */
     CARD_WIDTH = 60,
     CARD_RANKS_MOST = 4,
@@ -247,7 +248,7 @@ static void overview(struct layout *layout, const struct layout_wish *wish, stru
     struct bands bands = {0};
     add_upper(&bands, wish, body.height);
     if (!is_hidden(wish, PLACE_STAGED))
-        add_band(&bands, (struct band){PLACE_STAGED, 1, 1, 1, 1, 6, 4});
+        add_band(&bands, (struct band){PLACE_STAGED, 1, 1, 1, 1, 6, wish->has_staged ? 7 : 4});
     add_ranks(&bands, wish, body.height);
     add_lower(&bands, wish);
     leave_out(&bands, wish, body.height);
@@ -307,8 +308,11 @@ struct layout layout_make(const struct layout_wish *wish) {
         layout.places[PLACE_FOOTER] = (struct rect){0, ours.height - 1, ours.width, 1};
     if (body.height < 1) return layout;
     bool is_whole = ours.has_view || can_zoom(ours.zoom);
-    if (is_whole && ours.has_staged && body.height >= 4)
+    bool is_tiny = body.height >= 3 && body.height < TINY;
+    if (ours.has_staged && (is_tiny || (is_whole && body.height >= 4))) {
         layout.places[PLACE_STAGED] = (struct rect){0, body.y + --body.height, ours.width, 1};
+        ours.hidden |= 1u << PLACE_STAGED;
+    }
     if (can_zoom(ours.zoom))
         layout.places[ours.zoom] = body;
     else if (ours.has_view)

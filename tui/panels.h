@@ -17,7 +17,18 @@
 #include "tui/view.h"
 
 enum { PANEL_COUNT = 15 };
-enum { VIEW_OVERVIEW = 1, VIEW_LOG = 100, VIEW_HELP, VIEW_FINDINGS, VIEW_NONE = 0 };
+enum {
+    VIEW_NONE = 0,
+    VIEW_OVERVIEW = 1, /* up to VIEW_OUTPUT: the digits */
+    VIEW_RANKS,
+    VIEW_COMPILES,
+    VIEW_BREAKS,
+    VIEW_PRESETS,
+    VIEW_OUTPUT,
+    VIEW_LOG = 100,
+    VIEW_HELP,
+    VIEW_FINDINGS
+};
 
 struct panel_class {
     const char *name, *title, *help;
@@ -38,9 +49,13 @@ struct panel_class {
     /* Its table, for keys that move, sort, filter and tag. NULL: it has none. */
     struct table *(*table)(void *state);
 
-    /* What the row of the cursor is about: the key of a setting, the name of a preset. NULL: it is
-     * about nothing that can be named so. Lent until the next update. */
+    /* What the row of the cursor is about: the key of a setting, the name of a preset, a unit as
+     * "UNIT/". NULL: it is about nothing that can be named so. Lent until the next update. */
     const char *(*subject)(void *state);
+
+    /* What is worth copying of the row of the cursor, added to `ret`; nothing added: nothing is.
+     * NULL: the row's text, when there is a table. */
+    void (*copy)(void *state, const struct view *view, struct buf *ret);
 
     /* A panel of text moves by itself; NULL: it does not move. */
     void (*move)(void *state, enum table_move move);

@@ -9,6 +9,7 @@
 
 #include "engine/base/attr.h"
 #include "engine/base/mem.h"
+#include "engine/base/str.h"
 #include "engine/base/banned.h"
 
 struct preset_shelf *shelf_new(const char *support) {
@@ -30,6 +31,10 @@ struct preset_shelf *shelf_new(const char *support) {
     }
     preset_list_done(&found);
     return shelf;
+}
+
+uint64_t shelf_row(const char *path) {
+    return str_hash(path, strlen(path));
 }
 
 struct preset_shelf *shelf_free(struct preset_shelf *shelf) {

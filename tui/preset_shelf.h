@@ -28,6 +28,9 @@ struct preset_shelf *shelf_free(struct preset_shelf *shelf);
 /* NULL: none of this name. */
 const struct shelf_item *shelf_find(const struct preset_shelf *shelf, const char *name);
 
+/* The same number for the preset of this file at all times. */
+uint64_t shelf_row(const char *path);
+
 /* Saves the settings in force, with what was measured under them, as the user's preset `name`.
  * `ret_path`, owned by the caller, says where. */
 int shelf_save(const struct view *view, const char *name, char **ret_path, struct err *err);

@@ -115,8 +115,10 @@ static int run_replay(struct replay_run *run, struct err *err) {
     int rc = feed_tape(&options, run->words.argument, &run->feed, err);
     if (rc) return rc;
     uv_loop_init(&loop);
-    run->app = app_new(
-        &(struct app_options){.feed = run->feed, .support = support, .ink = run->words.ink});
+    run->app = app_new(&(struct app_options){.feed = run->feed,
+                                             .support = support,
+                                             .has_taste = !run->words.dump,
+                                             .ink = run->words.ink});
     feed_seek(run->feed, feed_facts(run->feed).length);
     rc = run->words.dump ? run_script(run, err) : run_screen(run, &loop, err);
     app_free(run->app);

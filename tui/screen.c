@@ -8,14 +8,22 @@
 
 #include "engine/base/attr.h"
 #include "engine/base/clock.h"
+#include "engine/base/mem.h"
 #include "tui/canvas.h"
 #include "tui/keymap.h"
 #include "tui/keys.h"
+#include "tui/taste.h"
 #include "tui/theme.h"
 #include "tui/tty.h"
 #include "engine/base/banned.h"
 
-enum { IDLE_NS = 1000 * 1000 * 1000, READ_SIZE = 4096 };
+enum {
+    IDLE_NS = 1000 * 1000 * 1000,
+    READ_SIZE = 4096,
+    START_MS = 2,
+    START_TURNS = 500,
+    EMPTY_TURNS = 20
+};
 
 static const int signals[] = {SIGWINCH, SIGTSTP, SIGCONT, SIGHUP, SIGTERM, SIGINT};
 
@@ -32,12 +40,19 @@ struct screen {
     size_t signal_count;
     int poll_events, ended_by;
     uint64_t drawn_ns;
+    int start_turns; /* left until it no longer hurries; 0: it has begun */
     bool is_over, is_suspended;
 };
 
 static void finish(struct screen *screen) {
     screen->is_over = true;
     uv_stop(screen->options->loop);
+}
+
+/* The signal that says so may come later, or never. */
+static void hang_up(struct screen *screen) {
+    screen->ended_by = SIGHUP;
+    finish(screen);
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events);
@@ -56,16 +71,20 @@ static void draw(struct screen *screen) {
     app_draw(screen->options->app, screen->canvas);
     screen->drawn_ns = clock_now_ns();
     if (term_draw(screen->term, screen->canvas, &err) < 0)
-        finish(screen);
+        hang_up(screen);
     else
         watch(screen);
 }
 
-static void resize(struct screen *screen) {
+static void measure(struct screen *screen) {
     int width, height;
     term_resized(screen->term);
     term_size(screen->term, &width, &height);
     canvas_resize(screen->canvas, width, height);
+}
+
+static void resize(struct screen *screen) {
+    measure(screen);
     draw(screen);
 }
 
@@ -93,6 +112,20 @@ static void resume(struct screen *screen) {
 
 /* ---- keys ---- */
 
+/* Kept for the next run, but where there is no choice. */
+static void next_theme(struct screen *screen) {
+    struct err err;
+    enum theme wanted = (enum theme)((term_theme(screen->term) + 1) % THEME_COUNT);
+    term_set_theme(screen->term, wanted);
+    const char *name = theme_name(term_theme(screen->term));
+    if (term_theme(screen->term) != wanted)
+        app_tell(screen->options->app, STYLE_PLAIN, "theme %s: there are no colours", name);
+    else if (taste_put("theme", name, &err))
+        app_tell(screen->options->app, STYLE_WARN, "theme %s, not kept: %s", name, err.message);
+    else
+        app_tell(screen->options->app, STYLE_PLAIN, "theme %s", name);
+}
+
 static void on_key(void *context, const struct key *key) {
     struct screen *screen = context;
     struct term *term = screen->term;
@@ -106,8 +139,9 @@ static void on_key(void *context, const struct key *key) {
     }
     if (screen->is_over || screen->is_suspended) return;
     unsigned effects = app_key(screen->options->app, key);
-    if (effects & APP_EFFECT_THEME)
-        term_set_theme(term, (enum theme)((term_theme(term) + 1) % THEME_COUNT));
+    if (effects & APP_EFFECT_THEME) next_theme(screen);
+    if (effects & APP_EFFECT_COPY && !term_copy(term, app_copied(screen->options->app)))
+        app_tell(screen->options->app, STYLE_WARN, "this terminal has no clipboard to reach");
     if (effects & APP_EFFECT_REPAINT) term_repaint(term);
     if (effects & ACTION_EFFECT_LEAVE)
         finish(screen);
@@ -126,13 +160,6 @@ static void wait_for_rest(struct screen *screen) {
         uv_timer_start(&screen->escape, on_escape, wait, 0);
 }
 
-static void on_escape(uv_timer_t *timer) {
-    struct screen *screen = timer->data;
-    keys_tick(screen->keys, clock_now_ns());
-    wait_for_rest(screen);
-    draw(screen);
-}
-
 /* While keys go to the job its program sees bytes as they are, from right behind the key that began
  * it. */
 static void take_bytes(struct screen *screen, const char *bytes, size_t size) {
@@ -143,29 +170,66 @@ static void take_bytes(struct screen *screen, const char *bytes, size_t size) {
     }
 }
 
+/* How many bytes came; negative: the terminal is gone. */
+static int read_keys(struct screen *screen) {
+    char bytes[READ_SIZE];
+    int count = term_read(screen->term, bytes, sizeof bytes, NULL);
+    if (count > 0) take_bytes(screen, bytes, (size_t)count);
+    return count;
+}
+
 static void on_poll(uv_poll_t *poll, int status, int events) {
     struct screen *screen = poll->data;
-    char bytes[READ_SIZE];
-    struct err err;
     int count = status < 0 ? -1 : 0;
-    if (count == 0 && events & UV_READABLE)
-        count = term_read(screen->term, bytes, sizeof bytes, &err);
-    if (count < 0 || (events & UV_WRITABLE && term_flush(screen->term, &err) < 0)) {
-        finish(screen);
+    if (count == 0 && events & UV_READABLE) count = read_keys(screen);
+    if (count < 0 || (events & UV_WRITABLE && term_flush(screen->term, NULL) < 0)) {
+        hang_up(screen);
         return;
     }
     if (count > 0) {
-        take_bytes(screen, bytes, (size_t)count);
         wait_for_rest(screen);
         draw(screen);
     } else if (!screen->is_suspended)
         watch(screen);
 }
 
+/* What is there already is heard first: a picture may have taken longer than the wait. */
+static void on_escape(uv_timer_t *timer) {
+    struct screen *screen = timer->data;
+    if (screen->is_suspended) return;
+    if (read_keys(screen) < 0) {
+        finish(screen);
+        return;
+    }
+    keys_tick(screen->keys, clock_now_ns());
+    wait_for_rest(screen);
+    draw(screen);
+}
+
 /* ---- time and signals ---- */
+
+static void on_refresh(uv_timer_t *timer);
+
+/* The first picture with something in it comes at once, and not when the refresh is due. An empty
+ * one comes before it only when it takes long. */
+static void hurry(struct screen *screen) {
+    app_turn(screen->options->app, clock_now_ns());
+    if (--screen->start_turns > 0 && !is_app_settled(screen->options->app)) {
+        if (screen->start_turns == START_TURNS - EMPTY_TURNS) draw(screen);
+        return;
+    }
+    screen->start_turns = 0;
+    uv_timer_start(&screen->refresh, on_refresh, screen->options->refresh_ms,
+                   screen->options->refresh_ms);
+    draw(screen);
+}
 
 static void on_refresh(uv_timer_t *timer) {
     struct screen *screen = timer->data;
+    if (screen->start_turns > 0) {
+        hurry(screen);
+        return;
+    }
     uint64_t now = clock_now_ns();
     bool is_due = now - screen->drawn_ns >= IDLE_NS;
     bool has_changed = !screen->options->changed || *screen->options->changed;
@@ -206,11 +270,11 @@ static void start(struct screen *screen) {
     uv_timer_init(loop, &screen->refresh);
     uv_timer_init(loop, &screen->escape);
     screen->poll.data = screen->refresh.data = screen->escape.data = screen;
-    uv_timer_start(&screen->refresh, on_refresh, screen->options->refresh_ms,
-                   screen->options->refresh_ms);
+    screen->start_turns = START_TURNS;
+    uv_timer_start(&screen->refresh, on_refresh, START_MS, START_MS);
     canvas_set_ascii(screen->canvas, is_term_ascii(screen->term));
-    app_turn(screen->options->app, clock_now_ns());
-    resize(screen);
+    measure(screen);
+    watch(screen);
 }
 
 static void stop(struct screen *screen) {
@@ -219,10 +283,17 @@ static void stop(struct screen *screen) {
     uv_close((uv_handle_t *)&screen->escape, NULL);
 }
 
+static int theme_of_before(void) {
+    CLEANUP(cleanup_free) char *name = taste_get("theme");
+    return name ? theme_find(name) : -1;
+}
+
 int screen_run(const struct screen_options *options, int *ret_signal, struct err *err) {
     struct screen screen = {.options = options, .canvas = canvas_new(80, 24)};
+    struct term_options term = options->term;
+    if (term.theme < 0) term.theme = theme_of_before();
     start_signals(&screen);
-    int rc = term_open(&options->term, &screen.term, err);
+    int rc = term_open(&term, &screen.term, err);
     if (rc == 0) {
         tty_guard();
         rc = keys_new(getenv("TERM"), on_key, &screen, &screen.keys, err);

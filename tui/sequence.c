@@ -105,16 +105,9 @@ static enum sequence_step character(const struct sequence *sequence, size_t from
                                                                                    : SEQUENCE_DROP;
 }
 
-static bool is_in_string(const struct sequence *sequence) {
+bool is_in_string(const struct sequence *sequence) {
     return sequence->size >= 2 && at(sequence, 0) == ESC &&
            strchr("]PX^_", at(sequence, 1)) != NULL && at(sequence, 1) != 0;
-}
-
-static enum sequence_step in_string(struct sequence *sequence, unsigned char byte) {
-    if (sequence->size == 2) return SEQUENCE_MORE;
-    if (byte == BEL || (byte == '\\' && sequence->is_string_end)) return SEQUENCE_DROP;
-    sequence->is_string_end = byte == ESC;
-    return SEQUENCE_MORE;
 }
 
 enum sequence_step sequence_add(struct sequence *sequence, char byte) {
@@ -124,7 +117,8 @@ enum sequence_step sequence_add(struct sequence *sequence, char byte) {
         sequence->is_lost = true;
         sequence->bytes[SEQUENCE_SIZE - 1] = byte;
     }
-    if (is_in_string(sequence)) return in_string(sequence, (unsigned char)byte);
+    if (sequence->is_after_string && sequence->size == 2 && byte == '\\') return SEQUENCE_DROP;
+    if (is_in_string(sequence)) return byte == BEL ? SEQUENCE_DROP : SEQUENCE_MORE;
     if (at(sequence, 0) != ESC) return character(sequence, 0);
     if (sequence->size == 1) return SEQUENCE_MORE;
     if (at(sequence, 1) == '[') return in_bracket(sequence);
@@ -138,10 +132,11 @@ enum sequence_step sequence_end(struct sequence *sequence) {
 }
 
 bool is_cut_by(const struct sequence *sequence, char byte) {
+    if (is_in_string(sequence)) return (unsigned char)byte < 0x20 && byte != BEL;
     bool is_character = sequence->size > 0 &&
                         (at(sequence, 0) != ESC || (sequence->size > 1 && at(sequence, 1) >= 0x80));
     if (is_character) return ((unsigned char)byte & 0xC0) != 0x80;
-    return byte == ESC && sequence->size > 0 && !is_in_string(sequence);
+    return byte == ESC && sequence->size > 0;
 }
 
 bool is_lone_escape(const struct sequence *sequence) {

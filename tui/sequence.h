@@ -16,8 +16,8 @@ enum { SEQUENCE_SIZE = 40 };
 struct sequence {
     char bytes[SEQUENCE_SIZE];
     size_t size;
-    bool is_lost;       /* it is longer than any key */
-    bool is_string_end; /* ESC has come inside a string */
+    bool is_lost;         /* it is longer than any key */
+    bool is_after_string; /* its ESC ended a string: the end may be two bytes long */
 };
 
 enum sequence_step {
@@ -38,5 +38,9 @@ bool is_lone_escape(const struct sequence *sequence);
 
 /* Does this byte begin something new, so that what is there ends first? */
 bool is_cut_by(const struct sequence *sequence, char byte);
+
+/* Is it a string (ESC ] and the like), which has no length? ESC ends one, and so does any control
+ * character: a string that never ends holds no key up. */
+bool is_in_string(const struct sequence *sequence);
 
 #endif

@@ -75,22 +75,22 @@ static size_t turned(size_t at, size_t count, int direction) {
     return at == 1 ? count : at - 1;
 }
 
-int staging_turn(struct staging *staging, enum setting_id id, int direction, const char *device,
+int staging_turn(struct staging *staging, const char *key, int direction, const char *device,
                  struct err *err) {
     size_t count;
+    int found = setting_find(key);
+    if (found < 0) return err_set(err, ERR_UNKNOWN, "setting '%s' is not known", key);
+    enum setting_id id = (enum setting_id)found;
     const struct setting_value *values = setting_values(id, &count);
-    const struct setting *setting = setting_get(id);
     const char *objection = setting_objection(id, device);
-    if (objection) return err_set(err, ERR_REFUSED, "%s: n/a: %s", setting->key, objection);
-    if (count == 0)
-        return err_set(err, ERR_REFUSED, "%s takes any value: e edits it", setting->key);
-    const char *value = staging_next(staging, setting->key);
-    if (!value) value = staging_now(staging, setting->key);
+    if (objection) return err_set(err, ERR_REFUSED, "%s: n/a: %s", key, objection);
+    if (count == 0) return err_set(err, ERR_REFUSED, "%s takes any value: e edits it", key);
+    const char *value = staging_next(staging, key);
+    if (!value) value = staging_now(staging, key);
     size_t at = place_of(values, count, value);
     do at = turned(at, count, direction);
     while (at < count && setting_value_objection(&values[at], device));
-    return staging_put(staging, setting->key, at < count ? values[at].value : SETTING_AS_WRITTEN,
-                       err);
+    return staging_put(staging, key, at < count ? values[at].value : SETTING_AS_WRITTEN, err);
 }
 
 void staging_aim(struct staging *staging, const struct settings *target) {

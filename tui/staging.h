@@ -33,9 +33,10 @@ const char *staging_next(const struct staging *staging, const char *key);
 /* Stages a value, checked; the value in force takes the key out of what is staged. */
 int staging_put(struct staging *staging, const char *key, const char *value, struct err *err);
 
-/* Stages the next value (1) or the one before (-1) that can act on this device (NULL: not known).
- * Fails when the setting cannot act there, with the reason. */
-int staging_turn(struct staging *staging, enum setting_id id, int direction, const char *device,
+/* Stages the next value (1) or the one before (-1) of a setting, for all units or ("UNIT/KEY") for
+ * one, that can act on this device (NULL: not known). Fails when it cannot act there, with the
+ * reason. */
+int staging_turn(struct staging *staging, const char *key, int direction, const char *device,
                  struct err *err);
 
 /* Stages whatever leads from what is in force to `target`. */

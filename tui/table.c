@@ -207,6 +207,38 @@ const char *table_filter(const struct table *table) {
     return filter_text(table->filter);
 }
 
+/* ---- columns ---- */
+
+static int column_of(const struct table *table, const char *name, size_t size) {
+    for (size_t i = 0; i < table->column_count; i++)
+        if (strncmp(table->columns[i].name, name, size) == 0 && !table->columns[i].name[size])
+            return (int)i;
+    return -1;
+}
+
+int table_set_columns(struct table *table, const char *names, struct err *err) {
+    uint32_t shown = 0;
+    for (const char *at = names; *(at += strspn(at, " ,"));) {
+        size_t size = strcspn(at, " ,");
+        int column = column_of(table, at, size);
+        if (column < 0)
+            return err_set(err, ERR_UNKNOWN, "column '%.*s' is not known", (int)size, at);
+        shown |= 1u << column;
+        at += size;
+    }
+    table->hidden = shown ? ~shown : 0;
+    return 0;
+}
+
+void table_columns(const struct table *table, bool shown_only, struct buf *ret) {
+    bool is_first = true;
+    for (size_t i = 0; i < table->column_count; i++) {
+        if (shown_only && table->hidden >> i & 1) continue;
+        buf_printf(ret, "%s%s", is_first ? "" : " ", table->columns[i].name);
+        is_first = false;
+    }
+}
+
 /* ---- cursor and tags ---- */
 
 void table_move(struct table *table, enum table_move move) {
@@ -268,6 +300,28 @@ bool is_tagged(const struct table *table, uint64_t id) {
 
 size_t table_tag_count(const struct table *table) {
     return table->tag_count;
+}
+
+bool is_column_left_out(const struct table *table, size_t i) {
+    const struct table_column *column = &table->columns[i];
+    const struct table_source *source = &table->source;
+    if (table->hidden >> i & 1) return true;
+    for (size_t row = 0; column->if_told && row < source->count; row++)
+        if (!isnan(column->number(source->rows, row))) return false;
+    return column->if_told;
+}
+
+void table_row_text(const struct table *table, struct buf *ret) {
+    if (table->count == 0) return;
+    size_t row = table->order[table->cursor], before = ret->size;
+    for (size_t i = 0; i < table->column_count; i++) {
+        struct table_cell cell = {.text = ""};
+        if (is_column_left_out(table, i)) continue;
+        table->columns[i].show(table->source.rows, row, &cell);
+        if (!cell.text[0]) continue;
+        buf_printf(ret, "%s%s", ret->size > before ? "  " : "", cell.text);
+        if (cell.runs_on) return;
+    }
 }
 
 size_t table_count(const struct table *table) {

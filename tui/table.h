@@ -13,12 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/base/buf.h"
 #include "engine/base/err.h"
 #include "tui/canvas.h"
 
 enum { TABLE_TEXT_SIZE = 256, TABLE_COLUMNS_MAX = 32 };
 
-/* What a column shows for a row. Empty before, in STYLE_PLAIN, with `ascii` as the canvas has it. */
+/* What a column shows for a row. Empty before, in STYLE_PLAIN, with `ascii` as the canvas has it.
+ */
 struct table_cell {
     char text[TABLE_TEXT_SIZE];
     unsigned style;
@@ -93,6 +95,15 @@ bool is_table_descending(const struct table *table);
 int table_set_filter(struct table *table, const char *text, struct err *err);
 const char *table_filter(const struct table *table); /* "" without one */
 
+/* ---- columns ---- */
+
+/* Names of columns, with blanks between: those are shown, in the order that they have; none: all.
+ * Fails for a name that is no column's, and then nothing changes. */
+int table_set_columns(struct table *table, const char *names, struct err *err);
+
+/* Adds the names: of those shown, or of all. */
+void table_columns(const struct table *table, bool shown_only, struct buf *ret);
+
 /* ---- cursor and tags ---- */
 
 void table_move(struct table *table, enum table_move move);
@@ -107,6 +118,9 @@ void table_tag(
 void table_untag(struct table *table);
 bool is_tagged(const struct table *table, uint64_t id);
 size_t table_tag_count(const struct table *table);
+
+/* Adds what the shown columns show of the cursor's row, two blanks between. */
+void table_row_text(const struct table *table, struct buf *ret);
 
 size_t table_count(const struct table *table); /* rows that pass the filter */
 

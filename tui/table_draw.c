@@ -1,13 +1,12 @@
 /* A table on an area of the canvas.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
 #include <stdio.h>
 
 #include "tui/table_inside.h"
 #include "tui/theme.h"
 #include "engine/base/banned.h"
 
-enum { MARK_WIDTH = 1, GAP = 1 };
+enum { MARK_WIDTH = 1, GAP = 1, WORDS_LEAST = 5 };
 
 /* ---- which columns there is room for ---- */
 
@@ -30,6 +29,19 @@ static bool leave_one_out(const struct table *table, struct table_span *spans) {
     return true;
 }
 
+/* Words can be cut, figures cannot: a column of words gives way when nothing more can leave. */
+static bool narrow_one(const struct table *table, struct table_span *spans) {
+    size_t widest = table->column_count;
+    for (size_t i = 0; i < table->column_count; i++) {
+        bool can_be_cut = table->columns[i].align == ALIGN_LEFT && spans[i].width > WORDS_LEAST;
+        if (can_be_cut && (widest == table->column_count || spans[i].width > spans[widest].width))
+            widest = i;
+    }
+    if (widest == table->column_count) return false;
+    spans[widest].width--;
+    return true;
+}
+
 static void stretch(const struct table *table, struct table_span *spans, int left) {
     int flex = 0;
     for (size_t i = 0; i < table->column_count; i++)
@@ -43,19 +55,13 @@ static void stretch(const struct table *table, struct table_span *spans, int lef
     }
 }
 
-static bool is_told(const struct table *table, const struct table_column *column) {
-    const struct table_source *source = &table->source;
-    if (!column->if_told) return true;
-    for (size_t row = 0; row < source->count; row++)
-        if (!isnan(column->number(source->rows, row))) return true;
-    return false;
-}
-
 static void measure(struct table *table, int width) {
     struct table_span *spans = table->spans;
     for (size_t i = 0; i < table->column_count; i++)
-        spans[i].width = is_told(table, &table->columns[i]) ? table->columns[i].width : 0;
+        spans[i].width = is_column_left_out(table, i) ? 0 : table->columns[i].width;
     while (width_of(table, spans) > width && leave_one_out(table, spans)) {
+    }
+    while (width_of(table, spans) > width && narrow_one(table, spans)) {
     }
     stretch(table, spans, width - width_of(table, spans));
     int x = MARK_WIDTH;

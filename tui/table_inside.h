@@ -18,6 +18,7 @@ struct table {
     struct table_source source;
     struct filter *filter;
     int sort_column;
+    uint32_t hidden; /* 1 << column */
     bool descending, has_tail, is_following;
 
     uint32_t *order; /* rows of the source that pass the filter, as they are shown */
@@ -35,5 +36,8 @@ struct table {
 };
 
 uint64_t table_id(const struct table *table, size_t row);
+
+/* Hidden, or there is nothing to show in it. */
+bool is_column_left_out(const struct table *table, size_t i);
 
 #endif

@@ -15,6 +15,7 @@
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
 #include "tui/charset.h"
+#include "tui/clipboard.h"
 #include "tui/tty.h"
 #include "engine/base/banned.h"
 
@@ -135,6 +136,7 @@ static int set_up(struct term *term, const struct term_options *options, struct 
     term->screen = start_curses(term, type);
     if (!term->screen) return no_use(type, err);
     set_term(term->screen);
+    typeahead(-1); /* its input is a file of ours: no need to look for keys there */
     if (!*capability("cup")) return no_use(type, err);
     term->has_mouse = !options->no_mouse;
     start_colours(term, options);
@@ -380,6 +382,15 @@ enum theme term_theme(const struct term *term) {
 void term_set_theme(struct term *term, enum theme theme) {
     term->theme = term->colours ? theme : THEME_MONO;
     term->paints_all = true;
+}
+
+bool term_copy(struct term *term, const char *text) {
+    CLEANUP(buf_done) struct buf out = BUF_INIT;
+    if (term->is_suspended || !has_clipboard(getenv("TERM"))) return false;
+    clipboard_sequence(&out, text);
+    tty_add(term->tty, out.data, out.size);
+    tty_flush(term->tty, NULL);
+    return true;
 }
 
 void term_set_reports(struct term *term, bool is_on) {

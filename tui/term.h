@@ -66,6 +66,9 @@ bool is_term_ascii(const struct term *term);
 enum theme term_theme(const struct term *term);
 void term_set_theme(struct term *term, enum theme theme);
 
+/* To the terminal's clipboard; false: this one has none that is known. */
+bool term_copy(struct term *term, const char *text);
+
 /* While keys go to the job the terminal sends no reports. */
 void term_set_reports(struct term *term, bool is_on);
 

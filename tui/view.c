@@ -8,6 +8,7 @@
 #include "engine/base/attr.h"
 #include "engine/base/str.h"
 #include "tui/pieces.h"
+#include "tui/reproduce.h"
 #include "tui/table.h"
 #include "engine/base/banned.h"
 
@@ -42,6 +43,14 @@ void show_printf(struct table_cell *cell, unsigned style, const char *format, ..
     cell->style = style;
 }
 
+void put_command(struct buf *ret, const struct view *view, const struct settings *settings) {
+    const struct snapshot_job *job = view->snapshot->job;
+    buf_puts(ret, "inductop ");
+    reproduce_options(ret, settings);
+    buf_printf(ret, "%s-- %s", settings->count ? " " : "",
+               job && job->command ? job->command : "COMMAND");
+}
+
 char *pairs_label(const struct snapshot_pairs *pairs) {
     struct settings set = SETTINGS_INIT;
     for (size_t i = 0; pairs && i < pairs->count; i++)
@@ -49,6 +58,28 @@ char *pairs_label(const struct snapshot_pairs *pairs) {
     char *label = settings_label(&set);
     settings_done(&set);
     return label;
+}
+
+static bool is_good_owner(const char *name) {
+    return name && *name && strlen(name) < UNIT_OWNER_SIZE && !strpbrk(name, "/=,\"\\ ");
+}
+
+void unit_owner(const struct snapshot_units *units, int64_t unit, char ret[UNIT_OWNER_SIZE]) {
+    const char *name = NULL;
+    for (size_t i = 0; units && i < units->count; i++)
+        if (units->units[i].unit == unit) name = units->units[i].name;
+    bool is_its_own = is_good_owner(name);
+    for (size_t i = 0; is_its_own && i < units->count; i++)
+        if (units->units[i].unit != unit && units->units[i].name)
+            is_its_own = strcmp(units->units[i].name, name) != 0;
+    if (is_its_own)
+        snprintf(ret, UNIT_OWNER_SIZE, "%s", name);
+    else
+        snprintf(ret, UNIT_OWNER_SIZE, "%lld", (long long)unit);
+}
+
+bool can_unit_be_set(const struct snapshot_unit *unit) {
+    return !unit->origin || strcmp(unit->origin, "inductop") != 0;
 }
 
 uint64_t rank_id(const struct snapshot *snapshot, const struct snapshot_rank *rank) {

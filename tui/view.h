@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "engine/base/attr.h"
+#include "engine/base/buf.h"
 #include "engine/data/snapshot.h"
 #include "engine/setup/settings.h"
 #include "tui/chart.h"
@@ -35,6 +36,8 @@ struct view {
     const struct snapshot_rank *rank; /* the one whose steps are charted; NULL: none */
     const char *device;               /* of the group's ranks; NULL: not known */
     const struct staging *staging;
+    const char *unit; /* the one whose own settings are shown and turned, as in front of '/' in a
+                         key; NULL: what holds for all */
 
     /* Where the picture comes from. */
     enum view_state state;
@@ -82,6 +85,17 @@ void show_printf(struct table_cell *cell, unsigned style, const char *format, ..
 
 /* The same number for the same process at all times. */
 uint64_t rank_id(const struct snapshot *snapshot, const struct snapshot_rank *rank);
+
+/* What stands in front of '/' in a key for this unit: its name, or its number where the name is not
+ * its alone or cannot stand there. */
+enum { UNIT_OWNER_SIZE = 80 };
+void unit_owner(const struct snapshot_units *units, int64_t unit, char ret[UNIT_OWNER_SIZE]);
+
+/* Could it have settings of its own? What is compiled in place on our account cannot. */
+bool can_unit_be_set(const struct snapshot_unit *unit);
+
+/* The command that runs the job with these settings from its start. Added to `ret`. */
+void put_command(struct buf *ret, const struct view *view, const struct settings *settings);
 
 /* Settings pairs as a short label, "regional dynamic=on", "as written". The caller frees it. */
 char *pairs_label(const struct snapshot_pairs *pairs);

@@ -18,6 +18,7 @@
 #include "engine/cli/printer.h"
 #include "engine/data/summary.h"
 #include "engine/engine.h"
+#include "engine/run/descriptors.h"
 #include "engine/run/writer.h"
 #include "engine/base/banned.h"
 
@@ -106,6 +107,7 @@ int engine_process_main(int argc, char **argv) {
     size_t count = 0;
     for (int i = 0; i < SINK_COUNT; i++) {
         if (fds[i] < 0) continue;
+        descriptor_close_on_exec(fds[i]); /* a compiler of ours may outlive us */
         struct outlet *outlet = &outlets[i];
         writer_init(&outlet->writer, &loop, fds[i]);
         bool is_lines = i == SINK_COUNT - 1;

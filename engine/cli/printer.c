@@ -138,7 +138,8 @@ static void say_unit(struct printer *printer, const struct event *event, struct 
 
 static void say_compile(struct printer *printer, const struct event *event, struct buf *text) {
     double ms = 0;
-    const char *cause = event_text(event, "cause"), *failed = event_text(event, "failed");
+    const char *words = event_text(event, "words"), *failed = event_text(event, "failed");
+    const char *cause = words ? words : event_text(event, "cause");
     const char *trigger = event_text(event, "trigger"), *frame = event_text(event, "frame");
     event_number(event, "ms", &ms);
     who(event, text);
@@ -152,7 +153,10 @@ static void say_compile(struct printer *printer, const struct event *event, stru
 static void say_break(struct printer *printer, const struct event *event, struct buf *text) {
     (void)printer;
     int64_t at = 0;
-    const char *code = event_text(event, "code");
+    int64_t runs = 0;
+    const char *code = event_text(event, "code"), *effect = event_text(event, "effect");
+    bool is_meant = effect && strcmp(effect, "ddp") == 0;
+    if (is_meant || event_int(event, "runs", &runs)) return; /* intended, or said already */
     who(event, text);
     buf_puts(text, "graph break");
     if (event_text(event, "file") && event_int(event, "line", &at))
@@ -236,7 +240,9 @@ static void say_problem(struct printer *printer, const struct event *event, stru
 static void say_finding(struct printer *printer, const struct event *event, struct buf *text) {
     (void)printer;
     who(event, text);
+    const char *action = event_text(event, "action");
     buf_puts(text, or_empty(event_text(event, "text")));
+    if (action) buf_printf(text, ". %s", action);
 }
 
 static void (*const say[EVENT_KIND_COUNT])(struct printer *, const struct event *, struct buf *) = {

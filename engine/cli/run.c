@@ -110,9 +110,10 @@ static int write_start(struct run *run, struct err *err) {
     json_t *words = json_array();
     for (int i = 0; run->command[i]; i++) json_array_append_new(words, event_string(run->command[i]));
     json_t *start = json_pack(
-        "{si ss ss sI s[iI] so sb ss so}", "v", 1, "name", run->session.name, "start", date, "start_ns",
+        "{si ss ss sI s[iI] so sb ss ss so}", "v", 1, "name", run->session.name, "start", date, "start_ns",
         (json_int_t)clock_now_ns(), "front", (int)getpid(), (json_int_t)process_start(getpid()), "command", words, "readonly",
-        is_option_given(run->options, OPTION_READONLY), "baseline", option_text(run->options, OPTION_BASELINE), "plan",
+        is_option_given(run->options, OPTION_READONLY), "baseline", option_text(run->options, OPTION_BASELINE), "bridge",
+        option_text(run->options, OPTION_BRIDGE), "plan",
         plan_json(&run->plan));
     CLEANUP(cleanup_free) char *text = json_dumps(start, JSON_COMPACT);
     json_decref(start);
@@ -198,28 +199,42 @@ int run_job(const struct options *options, char *const *command, run_screen *scr
     keep(&run, screen);
 }
 
-/* The tour: whole as the script has it, regional, regional with dynamic shapes, something that cannot act on a CPU, and back. The
- * first two are measured against eager. */
+/* Without a screen, a tour: whole as the script has it, regional, regional with dynamic shapes, something that cannot act on a CPU,
+ * and back. The first two are measured against eager. On a screen nothing turns by itself: a person does. */
 static char *const tour[] = {"--baseline", "on", "--at", "330:scope=regional", "--at", "660:dynamic=on", "--at", "700:cudagraphs=on",
                              "--at", "720:as-written"};
+static char *const screen_words[] = {"--baseline", "on"};
 
-int run_demo(int argc, char **argv, run_screen *screen) {
+#define DEMO_STEPS "760"              /* the tour's */
+#define DEMO_STEPS_ON_SCREEN "100000" /* until a person has seen enough */
+
+static int run_demo_with(int argc, char **argv, char *const *words, size_t word_count, const char *steps, run_screen *screen) {
     struct options options;
     struct err err;
     int first = 0;
     CLEANUP(cleanup_free) char *support = NULL;
     if (launch_support_dir(&support, &err)) return complain(&err);
     CLEANUP(cleanup_free) char *script = mem_printf("%s/demo/train.py", support);
-    char *command[] = {"python3", "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone", script, "--steps", "760", NULL};
-    CLEANUP(cleanup_free) char **words = mem_array(ARRAY_SIZE(tour) + (size_t)argc + 1, sizeof *words);
-    words[0] = argv[0];
-    memcpy(words + 1, tour, sizeof tour);
-    for (int i = 1; i < argc; i++) words[ARRAY_SIZE(tour) + (size_t)i] = argv[i];
+    char *command[] = {"python3", "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone", script, "--steps", (char *)steps, NULL};
+    CLEANUP(cleanup_free) char **all = mem_array(word_count + (size_t)argc + 1, sizeof *all);
+    all[0] = argv[0];
+    memcpy(all + 1, words, word_count * sizeof *words);
+    for (int i = 1; i < argc; i++) all[word_count + (size_t)i] = argv[i];
     options_init(&options);
-    int count = (int)ARRAY_SIZE(tour) + argc;
-    int rc = options_parse(count, words, &options, &first, &err);
-    if (rc == 0 && first < count) rc = err_set(&err, ERR_USAGE, "the demo takes options only, not '%s'", words[first]);
+    int count = (int)word_count + argc;
+    int rc = options_parse(count, all, &options, &first, &err);
+    if (rc == 0 && first < count) rc = err_set(&err, ERR_USAGE, "the demo takes options only, not '%s'", all[first]);
     rc = rc ? complain(&err) : run_job(&options, command, screen);
     options_done(&options);
     return rc;
+}
+
+int run_demo(int argc, char **argv, run_screen *screen) {
+    struct options options;
+    int first = 0;
+    options_init(&options);
+    bool has_screen = options_parse(argc, argv, &options, &first, NULL) == 0 && wants_screen(&options, screen);
+    options_done(&options);
+    return has_screen ? run_demo_with(argc, argv, screen_words, ARRAY_SIZE(screen_words), DEMO_STEPS_ON_SCREEN, screen)
+                      : run_demo_with(argc, argv, tour, ARRAY_SIZE(tour), DEMO_STEPS, screen);
 }

@@ -22,7 +22,7 @@ typedef int run_screen(const struct run_front *front);
  * no screen makes sense. Returns an exit code only when the options do not allow to run it: then nothing was started. */
 int run_job(const struct options *options, char *const *command, run_screen *screen);
 
-/* `inductop demo [OPTIONS]`: the bundled two-rank training job with a tour of switches. */
+/* `inductop demo [OPTIONS]`: the bundled two-rank training job; without a screen with a tour of switches. */
 int run_demo(int argc, char **argv, run_screen *screen);
 
 #endif

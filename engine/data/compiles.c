@@ -20,6 +20,7 @@ static void compile_done(void *thing) {
     struct compile *compile = thing;
     shared_unref(compile->shown.cache);
     shared_unref(compile->shown.graph);
+    shared_unref(compile->shown.limits);
     json_decref(compile->body);
     free(compile->unit_name);
 }
@@ -50,9 +51,16 @@ void compiles_take(struct roll *compiles, const struct event *event, uint64_t st
     shown->trigger = event_text(event, "trigger");
     shown->cause = event_text(event, "cause");
     shown->failed = event_text(event, "failed");
+    shown->cause_id = event_text(event, "cause_id");
+    shown->words = event_text(event, "words");
+    shown->source = event_text(event, "source");
+    shown->remedy = event_text(event, "remedy");
+    shown->file = event_text(event, "file");
+    shown->has_line = event_int(event, "line", &shown->line);
     if (!event_number(event, "ms", &shown->ms)) shown->ms = NAN;
     shown->cache = pairs_new(json_object_get(event->body, "cache"));
     shown->graph = pairs_new(json_object_get(event->body, "graph"));
+    shown->limits = pairs_new(json_object_get(event->body, "limits"));
     shown->dynamo_ms = phase(event, "dynamo");
     shown->aot_ms = phase(event, "aot");
     shown->inductor_ms = phase(event, "inductor");

@@ -69,6 +69,18 @@ void notes_problem(struct roll *problems, const struct event *event) {
     roll_add(problems, problem);
 }
 
+static bool is_same(const json_t *a, const json_t *b, const char *field) {
+    const json_t *x = json_object_get(a, field), *y = json_object_get(b, field);
+    return x && y ? json_equal(x, y) : x == y;
+}
+
+/* One that comes from no rule is known by its text. */
+static bool is_same_finding(const struct finding *a, const struct finding *b) {
+    if (a->shown.rank != b->shown.rank || !is_same(a->body, b->body, "rule")) return false;
+    if (!json_object_get(a->body, "rule")) return strcmp(a->shown.text, b->shown.text) == 0;
+    return is_same(a->body, b->body, "subject");
+}
+
 void notes_finding(struct roll *findings, const struct event *event) {
     struct finding *finding = shared_new(sizeof *finding, finding_done);
     struct shared shared = finding->shown.shared;
@@ -87,10 +99,9 @@ void notes_finding(struct roll *findings, const struct event *event) {
     event_number(event, "lost_s", &finding->shown.lost_s);
     event_number(event, "gain", &finding->shown.gain);
     for (size_t i = findings->count; i-- > 0;) {
-        const struct snapshot_finding *old = roll_at(findings, i);
-        if (old->rank != finding->shown.rank || strcmp(old->text, finding->shown.text) != 0)
-            continue;
-        finding->shown.count += old->count;
+        const struct finding *old = roll_at(findings, i);
+        if (!is_same_finding(old, finding)) continue;
+        finding->shown.count += old->shown.count;
         roll_set(findings, i, finding);
         return;
     }
@@ -109,4 +120,16 @@ void notes_output(struct roll *outputs, const struct event *event) {
         .text = text_of(event, "text"),
     };
     roll_add(outputs, output);
+}
+
+json_t *notes_findings(const struct roll *findings) {
+    json_t *array = json_array();
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = roll_at(findings, i);
+        json_t *object = json_copy(finding->body);
+        if (finding->shown.rank >= 0)
+            json_object_set_new(object, "rank", json_integer(finding->shown.rank));
+        json_array_append_new(array, object);
+    }
+    return array;
 }

@@ -24,6 +24,8 @@ struct place {
     struct rank_set ranks;
     struct meeting *meetings;
     uint64_t count; /* of all meetings */
+    bool is_eager, has_runs;
+    int64_t runs;
     UT_hash_handle hh;
 };
 
@@ -59,6 +61,10 @@ static void shown_done(void *thing) {
     free((char *)shown->frame);
     free((char *)shown->reason);
     free((char *)shown->code);
+    free((char *)shown->kind);
+    free((char *)shown->explanation);
+    free((char *)shown->remedy);
+    free((char *)shown->inside);
     free((char *)shown->ranks);
 }
 
@@ -86,12 +92,13 @@ static struct place *find_or_add(struct places *places, const char *key) {
 
 /* `count` is how often so far: what is new is what it grew by. */
 static void count(struct place *place, const struct event *event, const char *group) {
-    int64_t unit = -1, told = 1;
+    int64_t unit = -1, told = 1, variant = -1;
     event_int(event, "unit", &unit);
+    event_int(event, "variant", &variant);
     event_int(event, "count", &told);
     CLEANUP(cleanup_free)
-    char *key = mem_printf("%d %lld %s %s", event->rank, (long long)unit, group ? group : "",
-                           text_of(event, "frame"));
+    char *key = mem_printf("%d %lld %lld %s %s", event->rank, (long long)unit, (long long)variant,
+                           group ? group : "", text_of(event, "frame"));
     struct meeting *meeting;
     HASH_FIND_STR(place->meetings, key, meeting);
     if (!meeting) {
@@ -104,6 +111,12 @@ static void count(struct place *place, const struct event *event, const char *gr
     meeting->count = (uint64_t)told;
 }
 
+/* One frame that runs eager because of it is enough to say so. */
+static void take_facts(struct place *place, const struct event *event) {
+    if (strcmp(text_of(event, "effect"), "eager") == 0) place->is_eager = true;
+    if (event_int(event, "runs", &place->runs)) place->has_runs = true;
+}
+
 bool places_take(struct places *places, const struct event *event, const char *group) {
     int64_t line = 0;
     bool has_line = event_int(event, "line", &line);
@@ -114,11 +127,21 @@ bool places_take(struct places *places, const struct event *event, const char *g
     if (!place) return false;
     bool is_new = rank_set_add(&place->ranks, event->rank);
     count(place, event, group);
+    take_facts(place, event);
     struct snapshot_break *shown = shared_new(sizeof *shown, shown_done);
     shown->file = dup(event, "file");
     shown->frame = dup(event, "frame");
     shown->reason = mem_strdup(text_of(event, "reason"));
     shown->code = dup(event, "code");
+    shown->kind = dup(event, "class");
+    shown->explanation = dup(event, "explanation");
+    shown->remedy = dup(event, "remedy");
+    shown->inside = dup(event, "inside");
+    shown->is_framework = event_is_true(event, "framework");
+    shown->is_meant = strcmp(text_of(event, "effect"), "ddp") == 0;
+    shown->is_eager = place->is_eager;
+    shown->has_runs = place->has_runs;
+    shown->runs = place->runs;
     shown->has_line = has_line;
     shown->line = line;
     shown->count = place->count;

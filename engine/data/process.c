@@ -148,7 +148,9 @@ void process_step(struct process *process, const struct step_record *record, dou
         series_add(&use->ms, (double)record->dur_ns / 1e6);
         use->facts.clean++;
     }
+    shares_add(&use->facts.shares, record);
     take_rss(use, record);
+    memory_step(&process->memory, &use->facts.peaks, record);
     pace_add(&process->pace, record, t);
     if (process->curve.spine) add_point(process, record, t);
     process_changed(process);
@@ -181,6 +183,8 @@ static char *break_text(const struct event *event) {
 }
 
 static void take_break(struct process *process, const struct event *event) {
+    const char *effect = event_text(event, "effect");
+    if (effect && strcmp(effect, "ddp") == 0) return; /* no break: it is meant */
     struct use *use = use_named(process, event);
     CLEANUP(cleanup_free) char *text = break_text(event);
     size_t count = use->breaks_count;
@@ -294,6 +298,7 @@ void process_take(struct process *process, const struct event *event) {
     };
     process->facts.t = event->t;
     process_changed(process);
+    memory_take(&process->memory, event);
     if (event->kind < EVENT_KIND_COUNT && takes[event->kind]) takes[event->kind](process, event);
 }
 
@@ -315,7 +320,8 @@ void process_told(struct process *process, size_t i, const json_t *told) {
     struct use *use = use_of(process, (uint32_t)count_of(told, "variant"));
     move_use(process, use, i);
     struct store_use *facts = &use->facts;
-    const json_t *rss = json_object_get(told, "peak_rss");
+    const json_t *rss = json_object_get(told, "peak_rss"), *cpu = json_object_get(told, "peak_cpu");
+    const json_t *device = json_object_get(told, "peak_device");
     const json_t *median = json_object_get(told, "median_ms");
     facts->steps = count_of(told, "steps");
     facts->clean = count_of(told, "clean");
@@ -328,6 +334,10 @@ void process_told(struct process *process, size_t i, const json_t *told) {
         facts->has_peak_rss = true;
         facts->peak_rss = count_of(told, "peak_rss");
     }
+    if (json_is_integer(cpu)) facts->peaks.cpu = count_of(told, "peak_cpu");
+    if (json_is_integer(device)) facts->peaks.device = count_of(told, "peak_device");
+    facts->peaks.has_cpu |= json_is_integer(cpu);
+    facts->peaks.has_device |= json_is_integer(device);
     use->told_clean = json_is_number(median) ? facts->clean : 0;
     use->told_median = json_number_value(median);
     use->median_count = 0;

@@ -7,6 +7,7 @@
 #include <uthash.h>
 
 #include "engine/data/curve.h"
+#include "engine/data/memory.h"
 #include "engine/data/pace.h"
 #include "engine/data/series.h"
 #include "engine/data/snapshot.h"
@@ -42,6 +43,7 @@ struct process {
     size_t group; /* its place among the store's groups */
     struct pace pace;
     struct traffic traffic;
+    struct memory memory;
     struct curve curve; /* only when the store keeps views */
 
     /* For snapshots: what was frozen last, NULL where something changed since. */

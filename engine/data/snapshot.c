@@ -198,7 +198,7 @@ static bool is_quiet(const struct snapshot *snapshot, const struct snapshot_rank
 
 static const char *const activities[ACTIVITY_COUNT] = {
     [ACTIVITY_ASLEEP] = "asleep",       [ACTIVITY_REFUSED] = "refused",
-    [ACTIVITY_STARTING] = "starting",   [ACTIVITY_TRAINING] = "training",
+    [ACTIVITY_STARTING] = "1st step",   [ACTIVITY_TRAINING] = "training",
     [ACTIVITY_SWITCHING] = "switching", [ACTIVITY_QUIET] = "no step",
     [ACTIVITY_STALLED] = "stalled",     [ACTIVITY_FINISHED] = "finished",
     [ACTIVITY_EXITED] = "exited",       [ACTIVITY_LOST] = "lost",

@@ -16,6 +16,7 @@
 
 #include "engine/data/curve.h"
 #include "engine/data/shared.h"
+#include "engine/data/shares.h"
 #include "engine/data/switch_status.h"
 #include "engine/data/traffic.h"
 #include "engine/wire/kinds.h"
@@ -85,6 +86,9 @@ struct snapshot_use {
     double median_ms; /* of its clean steps, up to 1024 of them, evenly spread */
     double compile_s; /* NaN without a compile */
     double rss_peak;
+    double torch_peak;        /* of the device, else of the CPU; memory.h */
+    double memory_over_eager; /* that over eager's */
+    struct shares shares;
     struct snapshot_speedup speedup;
 };
 
@@ -110,6 +114,11 @@ struct snapshot_rank {
     uint64_t compiles, recompiles, breaks;                      /* over all variants */
     double compile_s;                                           /* NaN without a compile */
     double rss, rss_peak, cpu_bytes, cpu_peak, device_bytes, device_peak;
+    double allocs;                     /* in the last step */
+    bool cpu_is_counted, cpu_is_whole; /* cpu_...: what torch's CPU allocator tells; memory.h */
+    uint64_t cpu_since;
+    double cpu_most;                               /* the most of any step */
+    double reserved, reserved_peak, retries, ooms; /* of the devices */
     struct traffic_figures traffic;  /* what NCCL does in a step */
     double rss_over_eager;           /* rss less that of its last eager step; NaN when none ran */
     struct snapshot_speedup speedup; /* of the settings in force */
@@ -173,6 +182,7 @@ struct snapshot_variant {
     double median_ms;                                    /* median over the ranks */
     double compile_s;                                    /* the most of a rank */
     double rss_peak;                                     /* the most of a rank */
+    double torch_peak, memory_over_eager;                /* the most of a rank */
     struct snapshot_speedup speedup; /* of the rank whose ratio is in the middle */
     int speedup_rank;                /* which; -1: none */
 };
@@ -233,17 +243,24 @@ struct snapshot_compile {
     const char *unit_name; /* or NULL */
     uint32_t variant;
     const char *id, *frame, *trigger, *cause, *failed;
+    const char *cause_id, *words, *source, *remedy, *file; /* of a decoded cause, or NULL */
+    bool has_line;
+    int64_t line;
     double ms;
-    const struct snapshot_pairs *cache, *graph; /* as told, numbers as text; NULL: not told */
+    const struct snapshot_pairs *cache, *graph, *limits; /* as told, numbers as text; or NULL */
     double dynamo_ms, aot_ms, inductor_ms, codegen_ms, backend_ms, rest_ms;
 };
 
 /* Recompilations for one reason: causes that differ in numbers only are one. */
 struct snapshot_cause {
     struct shared shared;
-    const char *frame, *cause; /* as torch said it last, without the id in front */
+    const char *frame, *cause; /* as torch said it last, without the id in front; or NULL */
+    const char *id, *source;   /* which row of the table of causes, what changed; or NULL */
     const char *words;         /* the same in plain words: "size of x[0]: 8, now 6" */
     const char *remedy;        /* a sentence, or NULL */
+    const char *file;          /* the user's, or NULL */
+    bool has_line;
+    int64_t line;
     uint64_t count;
     double seconds;
     size_t rank_count;
@@ -258,9 +275,15 @@ struct snapshot_cause {
 struct snapshot_break {
     struct shared shared;
     const char *file, *frame, *reason, *code;
-    bool has_line;
+    const char *kind, *explanation, *remedy; /* class of torch's registry and its texts, or NULL */
+    const char *inside;                      /* where in a library, or NULL */
+    bool is_framework;                       /* in code of a library */
+    bool is_eager;                           /* a whole frame runs eager because of it */
+    bool is_meant;                           /* an intended split of DDP: not counted as a break */
+    bool has_line, has_runs;
     int64_t line;
-    uint64_t count; /* how often, over all ranks */
+    int64_t runs;   /* in one call of its unit, when last looked at */
+    uint64_t count; /* how often it was compiled, over all ranks */
     size_t rank_count;
     const char *ranks;
     double last_t;

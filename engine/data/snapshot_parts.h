@@ -10,7 +10,6 @@
 /* snapshot_rank.c: one rank; made anew only when something was told of it. */
 const struct snapshot_rank *freeze_rank(struct store *store, size_t i);
 struct snapshot_speedup freeze_speedup(const struct store_speedup *speedup);
-bool is_eager_variant(const struct store *store, const struct process *process, uint32_t variant);
 
 /* snapshot_group.c: the groups, with places in `ranks`, which holds the shown ones. */
 const struct shared_list *freeze_groups(struct store *store,

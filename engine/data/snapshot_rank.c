@@ -113,7 +113,8 @@ static double median_of(struct use *use) {
     return use->median_ms = series_quick_median(&use->ms, STORE_QUICK_MEDIAN);
 }
 
-static struct snapshot_use use_of(struct use *use) {
+static struct snapshot_use use_of(const struct store *store, const struct process *process,
+                                  struct use *use) {
     const struct store_use *facts = &use->facts;
     return (struct snapshot_use){
         .variant = facts->variant,
@@ -125,19 +126,11 @@ static struct snapshot_use use_of(struct use *use) {
         .median_ms = median_of(use),
         .compile_s = facts->compiles ? facts->compile_s : NAN,
         .rss_peak = facts->has_peak_rss ? (double)facts->peak_rss : NAN,
+        .torch_peak = memory_peak(&facts->peaks),
+        .memory_over_eager = memory_of_use_over_eager(store, process, use),
+        .shares = facts->shares,
         .speedup = freeze_speedup(&facts->speedup),
     };
-}
-
-bool is_eager_variant(const struct store *store, const struct process *process, uint32_t variant) {
-    const char *scope =
-        json_string_value(json_object_get(store_variant_settings(store, variant), "scope"));
-    if (scope && strcmp(scope, "eager") == 0) return true;
-    for (size_t i = 0; variant == 0 && i < process->facts.unit_count; i++) {
-        const char *origin = process->units[i].origin;
-        if (!origin || strcmp(origin, "inductop") != 0) return false;
-    }
-    return variant == 0;
 }
 
 /* ---- the rank ---- */
@@ -165,6 +158,22 @@ static void set_readings(struct snapshot_rank *rank, const struct pace *pace) {
     rank->cpu_peak = reading(pace, STEP_HAS_CPU, last->cpu_peak_bytes, 1);
     rank->device_bytes = reading(pace, STEP_HAS_DEVICE, last->device_bytes, 1);
     rank->device_peak = reading(pace, STEP_HAS_DEVICE, last->device_peak_bytes, 1);
+    rank->allocs = reading(pace, STEP_HAS_ALLOCS, last->allocs, 1);
+}
+
+static double known(bool is_known, uint64_t value) {
+    return is_known ? (double)value : NAN;
+}
+
+static void set_memory(struct snapshot_rank *rank, const struct memory *memory) {
+    rank->cpu_is_counted = memory->is_counted;
+    rank->cpu_is_whole = memory->is_whole;
+    rank->cpu_since = memory->since;
+    rank->cpu_most = known(memory->has_cpu, memory->cpu_most);
+    rank->reserved = known(memory->has_reserved, memory->reserved);
+    rank->reserved_peak = known(memory->has_reserved, memory->reserved_peak);
+    rank->retries = known(memory->has_reserved, memory->retries);
+    rank->ooms = known(memory->has_reserved, memory->ooms);
 }
 
 static void set_pace(struct snapshot_rank *rank, const struct pace *pace) {
@@ -223,7 +232,8 @@ const struct snapshot_rank *freeze_rank(struct store *store, size_t i) {
     memcpy(shown->dropped, facts->dropped, sizeof shown->dropped);
     set_pace(shown, &process->pace);
     set_readings(shown, &process->pace);
-    for (size_t k = 0; k < count; k++) rank->uses[k] = use_of(process->uses[k]);
+    set_memory(shown, &process->memory);
+    for (size_t k = 0; k < count; k++) rank->uses[k] = use_of(store, process, process->uses[k]);
     shown->use_count = count;
     shown->uses = rank->uses;
     set_sums(store, process, rank);

@@ -36,6 +36,8 @@ static void add_use(struct snapshot_variant *variant, const struct snapshot_use 
     variant->breaks = most(variant->breaks, use->breaks);
     variant->compile_s = fmax(variant->compile_s, use->compile_s);
     variant->rss_peak = fmax(variant->rss_peak, use->rss_peak);
+    variant->torch_peak = fmax(variant->torch_peak, use->torch_peak);
+    variant->memory_over_eager = fmax(variant->memory_over_eager, use->memory_over_eager);
 }
 
 struct ratio {
@@ -74,6 +76,7 @@ static void sum_up(struct snapshot_variant *variant, const struct snapshot_rank 
     size_t ratios = 0, medians = 0;
     const struct snapshot_rank *fallback = NULL;
     variant->compile_s = variant->rss_peak = NAN;
+    variant->torch_peak = variant->memory_over_eager = NAN;
     for (size_t i = 0; i < count; i++) {
         const struct snapshot_use *use = use_of(ranks[i], variant->variant);
         if (!use) continue;

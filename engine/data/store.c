@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/data/store.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -344,6 +345,33 @@ double store_use_quick_median_ms(const struct store *store, size_t rank, size_t 
     const struct use *use = store->processes[rank]->uses[i];
     return use->told_clean > use->ms.added ? use->told_median
                                            : series_quick_median(&use->ms, STORE_QUICK_MEDIAN);
+}
+
+bool is_eager_variant(const struct store *store, const struct process *process, uint32_t variant) {
+    const char *scope =
+        json_string_value(json_object_get(store_variant_settings(store, variant), "scope"));
+    if (scope && strcmp(scope, "eager") == 0) return true;
+    for (size_t i = 0; variant == 0 && i < process->facts.unit_count; i++) {
+        const char *origin = process->units[i].origin;
+        if (!origin || strcmp(origin, "inductop") != 0) return false;
+    }
+    return variant == 0;
+}
+
+double memory_of_use_over_eager(const struct store *store, const struct process *process,
+                                const struct use *use) {
+    for (size_t i = 0; i < process->facts.use_count; i++) {
+        const struct use *eager = process->uses[i];
+        if (!is_eager_variant(store, process, eager->facts.variant)) continue;
+        double ratio = memory_over_eager(&process->memory, &use->facts.peaks, &eager->facts.peaks);
+        if (!isnan(ratio)) return ratio;
+    }
+    return NAN;
+}
+
+double store_use_memory_over_eager(const struct store *store, size_t rank, size_t i) {
+    const struct process *process = store->processes[rank];
+    return memory_of_use_over_eager(store, process, process->uses[i]);
 }
 
 const char *store_variant_label(const struct store *store, uint32_t key) {

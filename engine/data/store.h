@@ -18,11 +18,16 @@
  *                  them covers: one compilation inside of another counts once
  *     compiles     compile events, failed ones too
  *     recompiles   compile events with trigger: recompile
- *     breaks       different (unit, frame, file, line, reason) among break events. Their variant is
+ *     breaks       different (unit, frame, file, line, reason) among break events, without the
+ *                  intended splits of DDP. Their variant is
  *                  their field `variant`, or without one the variant that the rank last told of in
  *                  a step, compile, break or applied switch
  *     peak_rss     largest `rss` of a step event
- *     speedup      the last speedup event
+ *     peak_cpu     largest `cpu_peak` of a step event with clean: true
+ *     peak_device  largest `device_peak` of a step event in which it is above that of the rank's
+ * step before memory_over_eager  peak_device over that of the eager settings; on a CPU the same of
+ * peak_cpu, if the rank's bridge counts from the beginning (no `since`) speedup      the last
+ * speedup event
  *
  * What is lost on the way is told by store_dropped() and stands beside the figures. A summary event
  * replaces the figures that it holds, losses included: who comes late gets the totals by one, and
@@ -40,6 +45,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/data/memory.h"
+#include "engine/data/shares.h"
 #include "engine/data/switches.h"
 #include "engine/event/event.h"
 
@@ -87,6 +94,8 @@ struct store_use {
     double compile_s;
     bool has_peak_rss;
     uint64_t peak_rss;
+    struct memory_peaks peaks;
+    struct shares shares;
     struct store_speedup speedup;
 };
 
@@ -115,6 +124,9 @@ void store_step(struct store *store, const struct step_record *record, int rank,
 /* Recompiles by cause, as in the field `causes` of a summary: a new reference. */
 json_t *store_causes(const struct store *store);
 
+/* Findings, as in the field `findings` of a summary: a new reference. Empty without views. */
+json_t *store_findings(const struct store *store);
+
 /* All that was lost of a rank so far. */
 void store_set_dropped(struct store *store, const char *group, int rank,
                        const uint64_t dropped[STORE_LOSS_COUNT]);
@@ -141,6 +153,9 @@ double store_use_median_ms(const struct store *store, size_t rank, size_t i);
 
 /* Of STORE_QUICK_MEDIAN of its clean steps, evenly spread: costs the same however long it ran. */
 double store_use_quick_median_ms(const struct store *store, size_t rank, size_t i);
+
+/* Peak memory over that of eager, NaN unless both were seen; see memory.h. */
+double store_use_memory_over_eager(const struct store *store, size_t rank, size_t i);
 
 /* Never NULL: "as written" for 0, "variant N" until its label is told. The settings are an object,
  * or NULL until told. */

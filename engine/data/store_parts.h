@@ -67,6 +67,11 @@ struct process *store_process(struct store *store, const char *group, int rank);
 struct variant *store_need_variant(struct store *store, uint32_t key);
 void store_label(struct variant *variant, const char *label); /* NULL or empty: as it is */
 
+/* Nothing is compiled under it. */
+bool is_eager_variant(const struct store *store, const struct process *process, uint32_t variant);
+double memory_of_use_over_eager(const struct store *store, const struct process *process,
+                                const struct use *use);
+
 /* totals.c */
 void totals_take(struct store *store, const struct event *event);
 

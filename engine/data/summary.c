@@ -38,6 +38,13 @@ static json_t *speedup_of(const struct store_speedup *speedup) {
 
 typedef double median_of(const struct store *store, size_t rank, size_t i);
 
+static json_t *phases_of(const struct shares *shares) {
+    json_t *object = json_object();
+    for (int i = 0; i < SHARE_COUNT; i++)
+        if (shares->of[i] > 0) put_real(object, share_names[i], shares_mean_ms(shares, i));
+    return object;
+}
+
 static json_t *use_of(const struct store *store, size_t rank, size_t i, median_of *median) {
     const struct store_use *use = store_use(store, rank, i);
     json_t *object = json_object();
@@ -51,6 +58,10 @@ static json_t *use_of(const struct store *store, size_t rank, size_t i, median_o
     put_int(object, "recompiles", use->recompiles);
     put_int(object, "breaks", use->breaks);
     if (use->has_peak_rss) put_int(object, "peak_rss", use->peak_rss);
+    if (use->peaks.has_cpu) put_int(object, "peak_cpu", use->peaks.cpu);
+    if (use->peaks.has_device) put_int(object, "peak_device", use->peaks.device);
+    put_real(object, "memory_over_eager", store_use_memory_over_eager(store, rank, i));
+    if (use->shares.steps) json_object_set_new(object, "phases_ms", phases_of(&use->shares));
     if (use->speedup.verdict) json_object_set_new(object, "speedup", speedup_of(&use->speedup));
     return object;
 }
@@ -97,6 +108,9 @@ static void make(const struct store *store, size_t first, size_t behind, median_
                       "switches", switches, "drops", drops(lost));
     if (json_array_size(causes)) json_object_set(ret->body, "causes", causes);
     json_decref(causes);
+    json_t *findings = store_findings(store);
+    if (json_array_size(findings)) json_object_set(ret->body, "findings", findings);
+    json_decref(findings);
 }
 
 void summary_event(const struct store *store, struct event *ret) {

@@ -16,14 +16,15 @@
  *     ranks     one for each process: rank, group, steps (step events), drops {steps, events, bad}:
  *               the losses told to the store; variants: in the order of first use: variant, label,
  *               steps, clean, median_ms, compile_s, compiles, recompiles, breaks, peak_rss,
- *               speedup {ratio, low, high, pairs, verdict} as in the last speedup event
+ *               peak_cpu, peak_device, memory_over_eager, speedup {ratio, low, high, pairs, verdict} as in the last speedup event
  *     switches  in the order in which they were first told, without attempts that were made again
  *               (again: true): id, by, group, to, at, status over all ranks (switches.h), reason
  *     causes    recompiles by cause, those that differ in figures only as one: frame, cause, count,
  *               seconds, ranks ("0-3"), last_rank, last_t, last_step
  *     drops     {steps, events, bad} over all, those of no rank included
  *
- * What is not known is left out: median_ms without a clean step, peak_rss without an rss, speedup
+ * What is not known is left out: median_ms without a clean step, peak_rss without an rss, peak_cpu
+ * and peak_device without the bridge to torch, memory_over_eager unless both were seen, speedup
  * without a speedup event, causes without a recompile. */
 void summary_event(const struct store *store, struct event *ret);
 

@@ -68,16 +68,26 @@ static void print_peak(const struct cell *cell, char *ret) {
     metric_print(METRIC_RSS_PEAK, use->has_peak_rss ? (double)use->peak_rss : NAN, ret);
 }
 
+static void print_torch_peak(const struct cell *cell, char *ret) {
+    metric_print(METRIC_TORCH_PEAK, memory_peak(&use_in(cell)->peaks), ret);
+}
+
+static void print_memory_over_eager(const struct cell *cell, char *ret) {
+    metric_print(METRIC_MEMORY_OVER_EAGER,
+                 store_use_memory_over_eager(cell->store, cell->rank, cell->use), ret);
+}
+
 static const struct column {
     const char *title;
     int width; /* negative: to the left, as printf has it */
     int need;  /* the lowest go first when there is no room; 0: never */
     void (*print)(const struct cell *cell, char *ret);
 } columns[] = {
-    {"rank", 4, 0, print_rank},       {"steps", 6, 0, print_steps},
-    {"ms/step", 7, 0, print_median},  {" over eager, 95 %", -18, 5, print_speedup},
-    {"compile", 8, 4, print_compile}, {"recomp", 6, 2, print_recompiles},
-    {"breaks", 6, 1, print_breaks},   {"peak", 7, 3, print_peak},
+    {"rank", 4, 0, print_rank},        {"steps", 6, 0, print_steps},
+    {"ms/step", 7, 0, print_median},   {" over eager, 95 %", -18, 7, print_speedup},
+    {"compile", 8, 6, print_compile},  {"recomp", 6, 4, print_recompiles},
+    {"breaks", 6, 3, print_breaks},    {"peak", 7, 5, print_peak},
+    {"torch", 7, 2, print_torch_peak}, {"of eager", 8, 1, print_memory_over_eager},
 };
 
 static int room_of(const struct column *column) {
@@ -303,6 +313,39 @@ static void add_switches(const struct page *page) {
             add_switch(page, i);
 }
 
+/* What was found, and what to do about it, on lines of the table's width. */
+static void add_sentence(const struct page *page, const char *head, const char *text) {
+    CLEANUP(cleanup_free) char *clean = cleaned(text);
+    int indent = characters(head), room = page->width - indent - 1;
+    buf_puts(page->buf, head);
+    for (const char *at = clean; *at;) {
+        size_t size = clip(at, room);
+        if (at[size])
+            for (size_t back = size; back > 0; back--)
+                if (at[back] == ' ') {
+                    size = back;
+                    break;
+                }
+        buf_printf(page->buf, "%.*s\n", (int)size, at);
+        at += size;
+        while (*at == ' ') at++;
+        if (*at) buf_printf(page->buf, "%*s", indent, "");
+    }
+}
+
+static void add_findings(const struct page *page) {
+    json_t *findings = store_findings(page->store), *finding;
+    size_t i;
+    if (json_array_size(findings)) buf_puts(page->buf, "\n");
+    json_array_foreach(findings, i, finding) {
+        const char *text = json_string_value(json_object_get(finding, "text"));
+        const char *action = json_string_value(json_object_get(finding, "action"));
+        add_sentence(page, "found:  ", text ? text : "");
+        if (action) add_sentence(page, "     -> ", action);
+    }
+    json_decref(findings);
+}
+
 static void add_drops(const struct page *page) {
     static const char *const names[STORE_LOSS_COUNT] = {[LOSS_STEPS] = "step records",
                                                         [LOSS_EVENTS] = "events",
@@ -335,5 +378,6 @@ void summary_table(const struct store *store, struct buf *buf, int width) {
     qsort_r(order, page.count, sizeof order[0], by_number, (void *)store);
     add_ranks(&page);
     add_switches(&page);
+    add_findings(&page);
     add_drops(&page);
 }

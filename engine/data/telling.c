@@ -87,21 +87,19 @@ static void tell_unit(const struct event *event, struct line *line) {
 
 static void tell_compile(const struct event *event, const struct telling *telling,
                          struct line *line) {
-    const char *cause = event_text(event, "cause"), *failed = event_text(event, "failed");
-    const char *trigger = text_of(event, "trigger");
+    const char *failed = event_text(event, "failed"), *trigger = text_of(event, "trigger");
+    CLEANUP(cleanup_free) char *cause = words_of_cause(event);
     bool is_again = strcmp(trigger, "recompile") == 0;
     struct buf text = BUF_INIT;
     buf_puts(&text, text_of(event, "frame"));
     if (failed) buf_printf(&text, "%sfailed: %s", text.size ? " " : "", failed);
-    if (is_again && cause) {
-        const char *remedy;
-        CLEANUP(cleanup_free) char *words = words_of_cause(cause, &remedy);
-        buf_printf(&text, "%s%s", text.size ? ": " : "", words);
-    } else if (!is_again) {
+    if (is_again && cause)
+        buf_printf(&text, "%s%s", text.size ? ": " : "", cause);
+    else if (!is_again)
         buf_printf(&text, "%s(%s, %s)", text.size ? " " : "", trigger, telling->label);
-    }
     line->what = mem_strdup(is_again ? "recompile" : "compile");
     line->text = buf_take(&text);
+    line->place = words_of_place(event);
     line->level = failed ? LEVEL_BAD : is_again ? LEVEL_NOTE : LEVEL_PLAIN;
     event_number(event, "ms", &line->ms);
     line->has_step = telling->has_step;
@@ -110,10 +108,11 @@ static void tell_compile(const struct event *event, const struct telling *tellin
 
 static void tell_break(const struct event *event, const struct telling *telling,
                        struct line *line) {
-    line->what = mem_strdup("graph break");
+    bool is_meant = is_text(event, "effect", "ddp");
+    line->what = mem_strdup(is_meant ? "graph split" : "graph break");
     line->text = mem_strdup(text_of(event, "reason"));
     line->place = words_of_place(event);
-    line->level = LEVEL_NOTE;
+    line->level = is_meant ? LEVEL_PLAIN : LEVEL_NOTE;
     line->has_step = telling->has_step;
     line->step = telling->step;
 }

@@ -141,3 +141,7 @@ void views_switch(struct store *store, const struct event *event,
     recent_set(&store->views->events, event, &line, &facts->ranks);
     telling_line_done(&line);
 }
+
+json_t *store_findings(const struct store *store) {
+    return store->views ? notes_findings(&store->views->findings) : json_array();
+}

@@ -54,34 +54,6 @@ const char *words_cause(const char *cause) {
     return at > cause && *at == ':' && at[1] == ' ' ? at + 2 : cause;
 }
 
-/* What torch says between "tensor 'x' " and its figures, and what it means. */
-static const struct mismatch {
-    const char *infix, *words, *remedy;
-} mismatches[] = {
-    {" size mismatch at index ", "size of",
-     "One dynamic version serves all sizes: dynamic=on. Or keep the size: drop_last=True, "
-     "padding."},
-    {" stride mismatch at index ", "stride of",
-     "Give it the same memory layout every step, for example by contiguous()."},
-    {" rank mismatch. ", "dimensions of", "Give it the same number of dimensions every step."},
-    {" dtype mismatch. ", "dtype of", "Give it the same dtype every step."},
-    {" device index mismatch. ", "device of", "Keep it on one device."},
-    {" dispatch key set mismatch. ", "kind of",
-     "Inference mode, autocast or a tensor subclass came or went: each needs its own version."},
-    {" requires_grad mismatch. ", "requires_grad of",
-     "Training and evaluation each need their own version: once each is as it should be."},
-};
-
-static const struct global {
-    const char *beginning, *words, *remedy;
-} globals[] = {
-    {"GLOBAL_STATE changed: ", "global state: ",
-     "Grad mode, autocast or threads changed: each state needs its own version."},
-    {"___check_obj_id(", "another object: ",
-     "An object that is made anew every step is looked at by a guard: keep one."},
-    {"___check_type_id(", "another type: ", NULL},
-};
-
 /* L['x'] becomes x, also inside of longer names. */
 static void add_plain(struct buf *text, const char *from, size_t size) {
     for (size_t i = 0; i < size;) {
@@ -98,88 +70,13 @@ static void add_plain(struct buf *text, const char *from, size_t size) {
     }
 }
 
-/* Begins with a tensor's name in quotes, which may hold quotes itself. */
-static void add_tensor(struct buf *text, const char *cause, const char *infix) {
-    const char *name = memmem(cause, (size_t)(infix - cause), "'", 1);
-    name = name ? name + 1 : cause;
-    const char *end = infix > name && infix[-1] == '\'' ? infix - 1 : infix;
-    add_plain(text, name, (size_t)(end - name));
-}
-
-static size_t line_size(const char *text) {
-    return strcspn(text, "\n");
-}
-
-static void add_figures(struct buf *text, const char *behind) {
-    const char *expected = strstr(behind, "xpected "), *actual = strstr(behind, ", actual ");
-    if (!expected) return;
-    expected += strlen("xpected ");
-    if (has_prefix(expected, "requires_grad=")) expected += strlen("requires_grad=");
-    size_t size = actual && actual > expected ? (size_t)(actual - expected) : line_size(expected);
-    buf_puts(text, ": ");
-    buf_add(text, expected, size);
-    if (!actual) return;
-    actual += strlen(", actual ");
-    buf_puts(text, ", now ");
-    buf_add(text, actual, line_size(actual));
-}
-
-static bool add_mismatch(struct buf *text, const char *cause, const char **ret_remedy) {
-    for (size_t i = 0; i < ARRAY_SIZE(mismatches); i++) {
-        const char *infix = strstr(cause, mismatches[i].infix);
-        if (!infix) continue;
-        const char *behind = infix + strlen(mismatches[i].infix);
-        buf_printf(text, "%s ", mismatches[i].words);
-        add_tensor(text, cause, infix);
-        if (isdigit((unsigned char)*behind))
-            buf_printf(text, "[%.*s]", (int)strspn(behind, "0123456789"), behind);
-        add_figures(text, behind);
-        *ret_remedy = mismatches[i].remedy;
-        return true;
-    }
-    return false;
-}
-
-static bool add_global(struct buf *text, const char *cause, const char **ret_remedy) {
-    for (size_t i = 0; i < ARRAY_SIZE(globals); i++) {
-        size_t size = strlen(globals[i].beginning);
-        if (strncmp(cause, globals[i].beginning, size) != 0) continue;
-        bool is_call = globals[i].beginning[size - 1] == '(';
-        buf_puts(text, globals[i].words);
-        add_plain(text, cause + size,
-                  is_call ? strcspn(cause + size, ",)\n") : line_size(cause + size));
-        *ret_remedy = globals[i].remedy;
-        return true;
-    }
-    return false;
-}
-
-/* A condition on a Python value that held before: "L['n'] == 3". */
-static bool add_value(struct buf *text, const char *cause, const char **ret_remedy) {
-    const char *equals = strstr(cause, " == ");
-    size_t line = line_size(cause);
-    if (!equals || (size_t)(equals - cause) >= line) return false;
-    const char *value = equals + 4;
-    const char *comment = strstr(value, "  #");
-    size_t size = comment && comment < cause + line ? (size_t)(comment - value)
-                                                    : (size_t)(cause + line - value);
-    buf_puts(text, "value of ");
-    add_plain(text, cause, (size_t)(equals - cause));
-    buf_puts(text, ": was ");
-    add_plain(text, value, size);
-    *ret_remedy =
-        "A Python number that changes makes a version for each value: make it a tensor, or "
-        "dynamic=on.";
-    return true;
-}
-
-char *words_of_cause(const char *cause, const char **ret_remedy) {
+char *words_of_cause(const struct event *event) {
+    const char *words = event_text(event, "words"), *cause = event_text(event, "cause");
+    if (words) return mem_strdup(words);
+    if (!cause) return NULL;
     struct buf text = BUF_INIT;
-    *ret_remedy = NULL;
     cause = words_cause(cause);
-    if (!add_mismatch(&text, cause, ret_remedy) && !add_global(&text, cause, ret_remedy) &&
-        !add_value(&text, cause, ret_remedy))
-        add_plain(&text, cause, line_size(cause));
+    add_plain(&text, cause, strcspn(cause, "\n"));
     return buf_take(&text);
 }
 

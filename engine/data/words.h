@@ -18,9 +18,9 @@ char *words_of_place(const struct event *event);
 /* torch's cause of a recompile without the compile id in front ("0/0: "), within `cause`. */
 const char *words_cause(const char *cause);
 
-/* A cause in plain words, "size of x[0]: 8, now 6"; what is not known stays as it is, but for the
- * brackets of L['x']. `ret_remedy` becomes a sentence or NULL. The caller frees it. */
-char *words_of_cause(const char *cause, const char **ret_remedy);
+/* Why it was compiled again, as the event tells it: in words, else torch's reason without the id in
+ * front and the brackets of L['x']; NULL when it tells neither. The caller frees it. */
+char *words_of_cause(const struct event *event);
 
 /* The same text for causes that differ in numbers only. The caller frees it. */
 char *words_without_numbers(const char *text);

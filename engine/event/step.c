@@ -42,6 +42,7 @@ static void put_memory(json_t *body, const struct step_record *record) {
         put_int(body, "device_bytes", record->device_bytes);
         put_int(body, "device_peak", record->device_peak_bytes);
     }
+    if (record->valid & STEP_HAS_ALLOCS) put_int(body, "allocs", record->allocs);
 }
 
 void event_from_step(const struct step_record *record, int rank, uint64_t start_ns,
@@ -96,7 +97,7 @@ static bool get_int(const struct event *event, const char *name, uint64_t *place
 
 void event_to_step(const struct event *event, struct step_record *ret) {
     struct step_record record = {.step = event->step, .why = why_of(event)};
-    uint64_t variant = 0, ops = 0;
+    uint64_t variant = 0, ops = 0, allocs = 0;
     if (event->t > 0 && event->t < 9e9) record.end_ns = (uint64_t)(event->t * 1e9 + 0.5);
     get_ms(event, "ms", &record.dur_ns);
     if (get_ms(event, "data_ms", &record.data_ns)) record.valid |= STEP_HAS_DATA;
@@ -109,8 +110,10 @@ void event_to_step(const struct event *event, struct step_record *ret) {
     if (get_int(event, "device_bytes", &record.device_bytes)) record.valid |= STEP_HAS_DEVICE;
     if (get_int(event, "device_peak", &record.device_peak_bytes)) record.valid |= STEP_HAS_DEVICE;
     if (get_int(event, "ops", &ops)) record.valid |= STEP_HAS_OPS;
+    if (get_int(event, "allocs", &allocs)) record.valid |= STEP_HAS_ALLOCS;
     get_int(event, "variant", &variant);
     record.variant = (uint32_t)variant;
     record.ops = (uint32_t)ops;
+    record.allocs = (uint32_t)allocs;
     *ret = record;
 }

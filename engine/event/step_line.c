@@ -157,11 +157,12 @@ enum word {
     WORD_CLEAN,
     WORD_WHY,
     WORD_OPS,
+    WORD_ALLOCS,
     WORD_COUNT
 };
 
 static const char *const words[WORD_COUNT] = {"v",     "kind", "rank", "variant",
-                                              "clean", "why",  "ops"};
+                                              "clean", "why",  "ops",  "allocs"};
 
 /* `places` has its own bits behind those of the words. */
 enum { SEEN_PLACES = WORD_COUNT, SEEN_T = SEEN_PLACES, SEEN_STEP = SEEN_PLACES + 2 };
@@ -208,6 +209,11 @@ static bool take_word(struct reader *reader, enum word word, struct told *told) 
         if (!take_whole(reader, UINT32_MAX, &value)) return false;
         told->record.valid |= STEP_HAS_OPS;
         told->record.ops = (uint32_t)value;
+        return true;
+    case WORD_ALLOCS:
+        if (!take_whole(reader, UINT32_MAX, &value)) return false;
+        told->record.valid |= STEP_HAS_ALLOCS;
+        told->record.allocs = (uint32_t)value;
         return true;
     case WORD_COUNT: break;
     }
@@ -332,6 +338,7 @@ static void put_body(struct line *line, const struct step_record *record) {
         put_count(line, ",\"device_bytes\":", record->device_bytes);
         put_count(line, ",\"device_peak\":", record->device_peak_bytes);
     }
+    if (valid & STEP_HAS_ALLOCS) put_count(line, ",\"allocs\":", record->allocs);
 }
 
 void event_step_print(const struct step_record *record, int rank, uint64_t start_ns,

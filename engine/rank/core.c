@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/rank/core.h"
 
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "engine/rank/bridge/loader.h"
 #include "engine/rank/collectives.h"
+#include "engine/rank/phases.h"
 #include "engine/rank/sender.h"
 #include "engine/wire/page.h"
 #include "engine/base/banned.h"
 
 enum { KICK_EVERY = 1024 }; /* records; a quarter of the ring */
 #define NEVER UINT64_MAX
+
+enum bridge_state { BRIDGE_NONE, BRIDGE_AWAITED, BRIDGE_IS_THERE, BRIDGE_COUNTS };
 
 enum { MARK_DATA, MARK_FORWARD, MARK_BACKWARD, MARK_OPTIMIZER, MARK_OPS, MARK_COUNT };
 
@@ -25,7 +32,12 @@ static struct core {
     _Atomic uint64_t last_end_ns, last_mark_ns, plan_at;
     _Atomic uint32_t made, dirty, variant, faults, marked;
     _Atomic uint64_t mark[MARK_COUNT];
+    struct phases phases; /* under the interpreter's lock */
     _Atomic uint64_t waits, waited_ns, states_lost;
+
+    _Atomic enum bridge_state bridge_state;
+    struct bridge bridge;
+    char bridge_path[PATH_MAX], bridge_torch[64];
 
     struct core_hooks hooks;
     struct page *page;
@@ -193,7 +205,15 @@ int core_join(const char *page_path, const char *key, uint32_t rank, uint32_t wo
     return 0;
 }
 
+/* By the sender thread: the one that trains does not ask the file system. */
+static void look_for_bridge(void) {
+    enum bridge_state state = BRIDGE_AWAITED;
+    if (atomic_load(&core.bridge_state) == state && access(core.bridge_path, F_OK) == 0)
+        atomic_compare_exchange_strong(&core.bridge_state, &state, BRIDGE_IS_THERE);
+}
+
 static void fill_beat(struct beat_record *ret_beat) {
+    look_for_bridge();
     ret_beat->step = gate_count(&core.gate);
     ret_beat->step_ns = get(&core.last_end_ns);
     ret_beat->rss_bytes = get(&core.memory.rss_bytes);
@@ -248,6 +268,40 @@ void core_stop(void) {
     gate_leave(&core.gate);
 }
 
+/* ---- the bridge to libtorch */
+
+int core_bridge(const char *path, const char *torch, struct err *err) {
+    enum bridge_state state = atomic_load(&core.bridge_state);
+    if (state == BRIDGE_COUNTS) return 1;
+    if (state == BRIDGE_AWAITED || state == BRIDGE_IS_THERE) return 0;
+    if (access(path, F_OK) == 0) {
+        int rc = bridge_load(&core.bridge, path, torch, err);
+        if (rc == 0) atomic_store(&core.bridge_state, BRIDGE_COUNTS);
+        return rc ? rc : 1;
+    }
+    if (strlen(path) >= sizeof core.bridge_path || strlen(torch) >= sizeof core.bridge_torch)
+        return err_set(err, ERR_LIMIT, "the path of the bridge is too long");
+    memcpy(core.bridge_path, path, strlen(path) + 1);
+    memcpy(core.bridge_torch, torch, strlen(torch) + 1);
+    atomic_store(&core.bridge_state, BRIDGE_AWAITED);
+    return 0;
+}
+
+/* Between two steps, by the thread that trains. */
+static void bridge_came(uint64_t count) {
+    struct err err;
+    core_dirty(STEP_WHY_PREPARE);
+    int rc = bridge_load(&core.bridge, core.bridge_path, core.bridge_torch, &err);
+    atomic_store(&core.bridge_state, rc ? BRIDGE_NONE : BRIDGE_COUNTS);
+    if (core.hooks.bridged) core.hooks.bridged(count, rc ? err.message : NULL);
+}
+
+static void tell_devices(uint64_t now) {
+    char text[BRIDGE_EVENT_ROOM];
+    size_t size = bridge_event(&core.bridge, now, text);
+    if (size) core_event(text, size);
+}
+
 /* ---- a step */
 
 static void put_marks(struct step_record *record) {
@@ -263,8 +317,17 @@ static void put_marks(struct step_record *record) {
     record->valid |= marked;
 }
 
+static void put_share(struct phase_share share) {
+    if (!share.bit) return;
+    atomic_fetch_add_explicit(&core.mark[__builtin_ffs((int)share.bit) - 1], share.ns,
+                              memory_order_relaxed);
+    atomic_fetch_or_explicit(&core.marked, share.bit, memory_order_relaxed);
+}
+
 static void make_record(uint32_t why) {
     uint64_t now = clock_now_ns();
+    put_share(phases_stepped(&core.phases, (uintptr_t)pthread_self(), now));
+    put_share(phases_boundary(&core.phases, (uintptr_t)pthread_self(), now));
     uint64_t last = atomic_load_explicit(&core.last_end_ns, memory_order_relaxed);
     uint64_t rss = get(&core.memory.rss_bytes);
     uint32_t seq = atomic_load_explicit(&core.made, memory_order_relaxed);
@@ -281,11 +344,14 @@ static void make_record(uint32_t why) {
         .seq = seq,
     };
     if (atomic_load_explicit(&core.marked, memory_order_relaxed)) put_marks(&record);
+    if (atomic_load_explicit(&core.bridge_state, memory_order_relaxed) == BRIDGE_COUNTS)
+        bridge_step(&core.bridge, &record);
     atomic_store_explicit(&core.made, seq + 1, memory_order_relaxed);
     atomic_store_explicit(&core.last_end_ns, now, memory_order_relaxed);
     atomic_store_explicit(&core.last_mark_ns, now, memory_order_relaxed);
     uint64_t number = step_ring_push(&core.steps, &record);
     if (__builtin_expect(number && number % KICK_EVERY == 0, 0)) sender_kick(&core.sender);
+    if (record.valid & STEP_HAS_DEVICE) tell_devices(now);
 }
 
 /* All ranks have the same plan, so they all drop a schedule at the same count. */
@@ -315,10 +381,25 @@ uint64_t core_step(uint32_t why) {
     sender_resume(&core.sender);
     make_record(why);
     uint64_t count = gate_boundary(&core.gate);
+    if (__builtin_expect(
+            atomic_load_explicit(&core.bridge_state, memory_order_relaxed) == BRIDGE_IS_THERE, 0))
+        bridge_came(count);
     if (__builtin_expect(count >= atomic_load_explicit(&core.plan_at, memory_order_relaxed), 0))
         run_plan(count);
     atomic_store_explicit(&core.is_in_step, false, memory_order_relaxed);
     return count;
+}
+
+void core_phase_begin(uint32_t bit) {
+    put_share(phases_begin(&core.phases, (uintptr_t)pthread_self(), bit, clock_now_ns()));
+}
+
+void core_phase_end(void) {
+    put_share(phases_end(&core.phases, (uintptr_t)pthread_self(), clock_now_ns()));
+}
+
+void core_stepped(void) {
+    put_share(phases_stepped(&core.phases, (uintptr_t)pthread_self(), clock_now_ns()));
 }
 
 uint64_t core_count(void) {

@@ -32,6 +32,9 @@ struct core_hooks {
     /* Called within fork(), in the parent: core_resume() is to be called soon, from outside of it.
      */
     void (*forked)(void);
+    /* The bridge that was waited for counts since `count` steps; or it does not, and `fault` says
+     * why. */
+    void (*bridged)(uint64_t count, const char *fault);
 };
 void core_set_hooks(const struct core_hooks *hooks);
 
@@ -67,9 +70,21 @@ void core_set_variant(uint32_t key);
 void core_dirty(uint32_t why); /* the step in progress is not clean */
 void core_fault(void);
 
+/* Torch's own figures of memory by the bridge's library (bridge/loader.h), in each step's record
+ * from now on. A file that is not there yet is waited for: the first step after it came loads it,
+ * and hooks.bridged() is called. `torch`: its version. Returns 1 when it counts, 0 when it is
+ * waited for. */
+int core_bridge(const char *path, const char *torch, struct err *err);
+
 /* One reading of the step in progress: `bit` of enum step_valid (DATA to OPS). Times add up. With
  * value < 0 the time since the mark or boundary before. False: no such reading. */
 bool core_mark(uint32_t bit, double value);
+
+/* Phases of the step in progress (see phases.h), on the thread that steps; others are ignored. Under
+ * the interpreter's lock. core_stepped: an optimizer that is not at a boundary has stepped. */
+void core_phase_begin(uint32_t bit);
+void core_phase_end(void);
+void core_stepped(void);
 
 /* False: dropped and counted. `size` up to EVENT_MAX. */
 bool core_event(const void *bytes, size_t size);

@@ -1,5 +1,5 @@
-/* The extension module `_inductop`: the rank core for the agent. The only file that includes
- * Python.h; limited API of 3.10, so one binary serves every later Python. Call-backs run inside
+/* The extension module `_inductop`: the rank core for the agent. It and timed.c
+ * include Python.h; limited API of 3.10, so one binary serves every later Python. Call-backs run in
  * step(); what they raise is counted and forgotten, except what is no Exception (KeyboardInterrupt,
  * SystemExit): that is the user's and is raised again at the end of step().
  *
@@ -13,12 +13,13 @@
 #include "engine/base/attr.h"
 #include "engine/rank/core.h"
 #include "engine/rank/tables.h"
+#include "engine/rank/timed.h"
 #include "engine/wire/frame.h"
 #include "engine/base/banned.h"
 
 #define FASTCALL(function) ((PyCFunction)(void (*)(void))(function))
 
-static PyObject *on_prepare, *on_apply, *on_outcome, *on_plan;
+static PyObject *on_prepare, *on_apply, *on_outcome, *on_plan, *on_bridge;
 static PyObject *user_type, *user_value, *user_trace; /* raised in a call-back, not ours */
 
 /* ---- helpers */
@@ -133,6 +134,13 @@ static void call_outcome(uint32_t id, uint64_t count, const char *status) {
 static uint64_t call_plan(uint64_t count) {
     if (!on_plan) return 0;
     return take_count(PyObject_CallFunction(on_plan, "K", (unsigned long long)count));
+}
+
+static void call_bridged(uint64_t count, const char *fault) {
+    if (!on_bridge) return;
+    PyObject *result = PyObject_CallFunction(on_bridge, "Kz", (unsigned long long)count, fault);
+    if (!result) forget_error();
+    Py_XDECREF(result);
 }
 
 static void *unlock(void) {
@@ -300,6 +308,26 @@ static PyObject *py_mark(PyObject *self, PyObject *const *args, Py_ssize_t count
     return NULL;
 }
 
+static PyObject *py_stepped(PyObject *self, PyObject *unused) {
+    (void)self, (void)unused;
+    core_stepped();
+    Py_RETURN_NONE;
+}
+
+static PyObject *py_bridge(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self;
+    struct err err;
+    PyObject *path;
+    if (!has_args(count, 3, "bridge(path, torch, call_back)")) return NULL;
+    const char *torch = PyUnicode_AsUTF8AndSize(args[1], NULL);
+    if (!torch || !PyUnicode_FSConverter(args[0], &path)) return NULL;
+    int rc = core_bridge(PyBytes_AsString(path), torch, &err);
+    Py_DECREF(path);
+    if (rc < 0) return raise_err(&err);
+    set_callback(&on_bridge, args[2]);
+    return PyBool_FromLong(rc);
+}
+
 static PyObject *py_fault(PyObject *self, PyObject *unused) {
     (void)self, (void)unused;
     core_fault();
@@ -378,10 +406,15 @@ static PyMethodDef methods[] = {
     {"dirty", FASTCALL(py_dirty), METH_FASTCALL, "dirty(why): the step in progress is not clean"},
     {"mark", FASTCALL(py_mark), METH_FASTCALL,
      "mark(kind, value): a reading of the step in progress; below 0: time since the last"},
+    {"bridge", FASTCALL(py_bridge), METH_FASTCALL,
+     "bridge(path, torch, call_back) -> bool: torch's memory in each step; False: it is waited "
+     "for, call_back(count, fault) "
+     "is called by the step that found it"},
     {"event", FASTCALL(py_event), METH_FASTCALL,
      "event(data) -> bool: queue an event; False: dropped"},
     {"state", FASTCALL(py_state), METH_FASTCALL,
      "state(kind, key, data) -> bool: an event that is kept for every hello"},
+    {"stepped", py_stepped, METH_NOARGS, "stepped(): an optimizer has stepped, not at a boundary"},
     {"fault", py_fault, METH_NOARGS, "fault(): count an error of ours"},
     {"count", py_count, METH_NOARGS, "count() -> int: steps done"},
     {"stats", py_stats, METH_NOARGS, "stats() -> dict"},
@@ -407,8 +440,7 @@ static int refuse_strange_interpreters(void) {
 }
 
 static int start_module(PyObject *module) {
-    (void)module;
-    if (refuse_strange_interpreters() < 0) return -1;
+    if (refuse_strange_interpreters() < 0 || timed_add_type(module) < 0) return -1;
     core_set_hooks(&(struct core_hooks){
         .prepare = call_prepare,
         .apply = call_apply,
@@ -417,6 +449,7 @@ static int start_module(PyObject *module) {
         .unlock = unlock,
         .relock = relock,
         .forked = forked,
+        .bridged = call_bridged,
     });
     return 0;
 }

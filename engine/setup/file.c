@@ -100,6 +100,12 @@ static int fill(int fd, const char *path, const char *bytes, size_t size) {
     return write_all(fd, bytes, size) < 0 || fsync(fd) < 0 ? -1 : 0;
 }
 
+char *file_of_user(const char *name) {
+    const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    if (config && *config == '/') return mem_printf("%s/inductop/%s", config, name);
+    return home && *home == '/' ? mem_printf("%s/.config/inductop/%s", home, name) : NULL;
+}
+
 int file_replace(const char *path, const char *bytes, size_t size, struct err *err) {
     CLEANUP(cleanup_free) char *target = realpath(path, NULL);
     const char *real = target ? target : path;

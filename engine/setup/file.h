@@ -12,6 +12,10 @@
  * a pipe, say). */
 int file_read(const char *path, size_t max, struct buf *buf, struct err *err);
 
+/* Where a file of this name of the user's belongs: $XDG_CONFIG_HOME/inductop/NAME or
+ * ~/.config/inductop/NAME; NULL: there is no such place. The caller frees it. */
+char *file_of_user(const char *name);
+
 /* Makes `path` hold these bytes, or leaves it as it was: a file beside it is written, synced and
  * renamed. Folders above it are made. A file that was there keeps its mode, a new one is 0666 less
  * the umask; a symbolic link stays and its target is replaced. */

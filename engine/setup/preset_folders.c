@@ -7,6 +7,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/setup/file.h"
 #include "engine/setup/nearest.h"
 #include "engine/setup/preset.h"
 #include "engine/setup/preset_parts.h"
@@ -20,16 +21,10 @@ const char *preset_origin_name(enum preset_origin origin) {
     return names[origin];
 }
 
-static char *user_folder(void) {
-    const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-    if (config && *config == '/') return mem_printf("%s/inductop/presets", config);
-    return home && *home == '/' ? mem_printf("%s/.config/inductop/presets", home) : NULL;
-}
-
 char *preset_folder(enum preset_origin origin, const char *support) {
     switch (origin) {
     case PRESET_PROJECT: return mem_strdup("presets");
-    case PRESET_USER: return user_folder();
+    case PRESET_USER: return file_of_user("presets");
     case PRESET_SHIPPED: return support ? mem_printf("%s/presets", support) : NULL;
     case PRESET_ORIGIN_COUNT: break;
     }

@@ -24,6 +24,7 @@ enum step_valid {
     STEP_HAS_RSS = 1 << 5,
     STEP_HAS_CPU = 1 << 6,    /* cpu_bytes and cpu_peak_bytes */
     STEP_HAS_DEVICE = 1 << 7, /* device_bytes and device_peak_bytes */
+    STEP_HAS_ALLOCS = 1 << 8,
 };
 
 /* One step of the pacing optimizer. Step k is the k-th from 0; a switch "at k" means that step k is the first under it. */
@@ -38,7 +39,7 @@ struct step_record {
     uint32_t valid;   /* enum step_valid */
     uint32_t why;     /* enum step_why; 0: clean */
     uint32_t seq;     /* counts every record made, also those dropped: a gap is a loss */
-    uint32_t reserved;
+    uint32_t allocs;  /* blocks that torch's CPU allocator handed out */
 };
 static_assert(sizeof(struct step_record) == 120, "the size is part of the wire");
 

@@ -53,6 +53,10 @@ def support_folder(at: Path) -> Path:
     for file in SOURCE.glob("*.py"):
         (package / file.name).symlink_to(file)
     (package / "_inductop.py").symlink_to(HERE / "fake_core.py")
+    sources = at / "bridge" / "engine" / "rank" / "bridge"
+    sources.mkdir(parents=True)
+    for name in ("bridge.cc", "table.h"):
+        (sources / name).symlink_to(SOURCE.parent / "bridge" / name)
     return at
 
 
@@ -63,15 +67,15 @@ def support(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def job(tmp_path: Path, support: Path):
-    """job(script, plan=[...], args=[...], env={...}, bare=False) -> Result"""
+    """job(script, plan=[...], args=[...], env={...}, bare=False, start={...}) -> Result"""
     count = 0
 
-    def run(script: str, plan: Any = (), args: Any = (), env: Any = None, bare: bool = False, timeout: float = 300) -> Result:
+    def run(script: str, plan: Any = (), args: Any = (), env: Any = None, bare: bool = False, timeout: float = 300, start: Any = None) -> Result:
         nonlocal count
         count += 1
         session = tmp_path / f"session{count}"
         session.mkdir()
-        (session / "start.json").write_text(json.dumps({"v": 1, "name": "t", "start_ns": 0, "plan": list(plan)}))
+        (session / "start.json").write_text(json.dumps({"v": 1, "name": "t", "start_ns": 0, "plan": list(plan), **(start or {})}))
         file = tmp_path / f"job{count}.py"
         file.write_text(textwrap.dedent(script))
         environment = dict(os.environ, OMP_NUM_THREADS="1", TORCHINDUCTOR_CACHE_DIR=CACHE, PYTHONDONTWRITEBYTECODE="1")

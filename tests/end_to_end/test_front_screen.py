@@ -4,10 +4,13 @@ shown. No test here needs torch."""
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import fcntl
+import json
 import os
 import pty
+import re
 import select
 import shutil
 import signal
@@ -34,8 +37,10 @@ class Terminal:
         self.size, self.bytes, self.is_open = size, b"", True
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
-            env = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "INDUCTOP_TMPDIR": str(folder)}
-            env.pop("INDUCTOP_SESSION", None)
+            env = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "INDUCTOP_TMPDIR": str(folder),
+                   "XDG_CONFIG_HOME": str(folder / "config")}  # fmt: skip
+            for name in ("INDUCTOP_SESSION", "NO_COLOR", "COLORFGBG"):
+                env.pop(name, None)
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
             os.execve(INDUCTOP, [INDUCTOP, *words], env)
         self.status: int | None = None
@@ -54,14 +59,20 @@ class Terminal:
     def shown(self) -> str:
         return subprocess.run([SHOW, f"{self.size[0]}x{self.size[1]}"], input=self.bytes, capture_output=True, check=True).stdout.decode()
 
-    def until(self, what: str | Callable[[str], bool]) -> str:
-        end = time.monotonic() + BOUND_S
+    def until(self, what: str | Callable[[str], bool], bound_s: float = BOUND_S) -> str:
+        end = time.monotonic() + bound_s
         while True:
             self.pump()
             shown = self.shown()
             if what in shown if isinstance(what, str) else what(shown):
                 return shown
             assert time.monotonic() < end, f"not shown: {what}\n{shown}"
+
+    def pump_until(self, condition: Callable[[], bool]) -> None:
+        end = time.monotonic() + BOUND_S
+        while not condition():
+            self.pump()
+            assert time.monotonic() < end, f"did not come\n{self.shown()}"
 
     def type(self, keys: str) -> None:
         os.write(self.fd, keys.encode())
@@ -103,10 +114,20 @@ class Terminal:
         os.close(self.fd)
 
 
+def end_what_is_left(folder: Path) -> None:
+    """A test that failed half way leaves a job that lives on, as it should: all that has this folder in its environment."""
+    want = f"INDUCTOP_TMPDIR={folder}".encode()
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if want in path.read_bytes().split(b"\0"):
+                os.kill(int(path.parent.name), signal.SIGKILL)
+
+
 @pytest.fixture
 def folder() -> Iterator[Path]:
     path = Path(tempfile.mkdtemp(prefix="is-", dir="/tmp"))  # sockets want short paths
     yield path
+    end_what_is_left(path)
     shutil.rmtree(path, ignore_errors=True)
 
 
@@ -145,7 +166,7 @@ def test_exit_code_is_the_jobs_and_its_last_lines_stay(folder: Path) -> None:
         assert screen.exit_code() == 7
         assert screen.is_given_back()
         lines = screen.shown().splitlines()
-        assert lines[:2] == ["first", "second"] and "inductop replay" in lines[2]
+        assert lines[:3] == ["first", "second", "inductop: no rank was seen"] and "inductop replay" in lines[4]
 
 
 @pytest.mark.parametrize("turn", range(5))
@@ -203,6 +224,25 @@ def test_ctrl_c_asks_and_twice_interrupts(folder: Path) -> None:
         assert "caught" in screen.shown()
 
 
+def test_ctrl_c_on_a_screen_that_came_later_asks_too(folder: Path) -> None:
+    with terminal(folder, *job('trap "echo caught; exit 3" INT; echo ready; while :; do sleep 0.1; done')) as screen:
+        screen.until("ready")
+        with terminal(folder, "attach", "job") as later:
+            later.until("ready")
+            later.type("\x03")
+            later.until("interrupt the job")
+            later.type("\x1b")
+            later.until(lambda shown: "interrupt the job" not in shown)
+            later.type("\x03")
+            later.until("interrupt the job")
+            later.type("\x03")
+            later.until("ended, exit 3")
+            later.type("q")
+            assert later.exit_code() == 0
+            assert later.is_given_back() and "no rank was seen" in later.shown() and "'job' has ended" in later.shown()
+        assert screen.exit_code() == 3
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
 def test_signals_to_the_front_pass_to_the_job(folder: Path, number: signal.Signals) -> None:
     name = number.name.removeprefix("SIG")
@@ -258,6 +298,184 @@ def test_job_that_was_left_takes_a_new_engine(folder: Path) -> None:
         assert time.monotonic() < end
         time.sleep(0.01)
     end_job(folder)
+
+
+def test_front_waits_for_the_engine_whose_files_a_script_reads_next(folder: Path) -> None:
+    events = folder / "events.jsonl"
+    with terminal(folder, "--json", str(events), *job(WAITS)) as screen:
+        screen.until(lambda shown: "ready" in shown and "live" in shown.splitlines()[0])
+        engine = engine_of(folder)
+        assert engine
+        os.kill(engine, signal.SIGSTOP)
+        screen.type("i\r")
+        screen.pump_until(lambda: b"got" in screen.bytes[screen.bytes.rfind(b"\x1b[?1049l") :])
+        end = time.monotonic() + 1
+        while time.monotonic() < end:  # it does not end without it
+            screen.pump()
+            assert os.waitpid(screen.pid, os.WNOHANG) == (0, 0)
+        os.kill(engine, signal.SIGCONT)
+        assert os.waitstatus_to_exitcode(screen.wait()) == 5
+        assert json.loads(events.read_text().splitlines()[-1])["kind"] == "summary"
+        screen.exit_code()
+        assert "inductop: no rank was seen" in screen.shown() and "has not ended" not in screen.shown()
+
+
+def test_engine_that_does_not_end_holds_nobody_for_long(folder: Path) -> None:
+    with terminal(folder, *job(WAITS)) as screen:
+        screen.until(lambda shown: "ready" in shown and "live" in shown.splitlines()[0])
+        engine = engine_of(folder)
+        assert engine
+        os.kill(engine, signal.SIGSTOP)
+        screen.type("i\r")
+        assert screen.exit_code() == 5
+        assert "the engine has not ended" in screen.shown()
+        os.kill(engine, signal.SIGKILL)
+
+
+COUNTS = "echo ready; n=0; while [ ! -e stop ]; do n=$((n+1)); echo $n > count.new; mv count.new count; sleep 0.02; done; exit 4"
+
+
+def counted(folder: Path) -> int:
+    with contextlib.suppress(OSError, ValueError):
+        return int((folder / "count").read_text())
+    return 0
+
+
+def wait_for_more(folder: Path, steps: int = 20) -> None:
+    """The job goes on by so much."""
+    begin, end = counted(folder), time.monotonic() + BOUND_S
+    while counted(folder) < begin + steps:
+        assert time.monotonic() < end, "the job stands still"
+        time.sleep(0.02)
+
+
+def test_screen_that_is_stopped_does_not_stop_the_job(folder: Path) -> None:
+    with terminal(folder, *job(f"cd {folder}; {COUNTS}")) as screen:
+        screen.until("ready")
+        os.kill(screen.pid, signal.SIGSTOP)
+        assert os.WIFSTOPPED(screen.wait(os.WUNTRACED))
+        wait_for_more(folder)
+        (folder / "stop").touch()
+        end = time.monotonic() + BOUND_S
+        while not list(folder.glob("*/job/exit")):
+            assert time.monotonic() < end, "the job did not end"
+            time.sleep(0.02)
+        os.kill(screen.pid, signal.SIGCONT)
+        assert screen.exit_code() == 4
+
+
+def test_terminal_that_is_closed_leaves_the_job_alone(folder: Path) -> None:
+    with terminal(folder, *job(f"cd {folder}; {COUNTS}")) as screen:
+        screen.until("ready")
+        os.close(screen.fd)
+        screen.fd = os.open("/dev/null", os.O_RDWR)
+        pid, status = os.waitpid(screen.pid, 0)
+        screen.status = status
+        assert os.waitstatus_to_exitcode(status) == -signal.SIGHUP
+    wait_for_more(folder)
+    with terminal(folder, "attach", "job") as later:
+        later.until("ready")
+        (folder / "stop").touch()
+        later.until("ended, exit 4")
+        later.type("q")
+        assert later.exit_code() == 0
+
+
+def keeper_of(pid: int) -> int:
+    for path in Path("/proc").glob("[0-9]*/comm"):
+        with contextlib.suppress(OSError):
+            stat = (path.parent / "stat").read_text()
+            if path.read_text() == "inductop-keep\n" and int(stat[stat.rindex(")") + 2 :].split()[1]) == pid:
+                return int(path.parent.name)
+    raise AssertionError("no keeper")
+
+
+def test_keeper_that_is_killed_is_followed_and_the_screen_goes_on(folder: Path) -> None:
+    with terminal(folder, *job(f"cd {folder}; {COUNTS}")) as screen:
+        screen.until("ready")
+        os.kill(keeper_of(screen.pid), signal.SIGKILL)
+        wait_for_more(folder)
+        screen.type("d")
+        screen.until("dynamic as written to on")
+        (folder / "stop").touch()
+        assert screen.exit_code() == 4
+
+
+def test_program_that_asks_draws_over_itself_and_pages(folder: Path) -> None:
+    """A question, a progress bar in colour and less, used through the output pane."""
+    bar = "for i in 1 2 3; do printf '\\r\\033[32m%d of 3\\033[0m' $i; done; echo"
+    script = f"printf 'name? '; read name; echo hello $name; {bar}; seq 500 > {folder}/text; LESS= less {folder}/text; echo the end; exit 6"
+    with terminal(folder, *job(script)) as screen:
+        screen.until("name?")
+        screen.type("i")
+        screen.until("^] back to the screen")
+        screen.type("Ada\r")
+        screen.until(f"{folder}/text"[-12:])
+        screen.type("G")
+        screen.until(lambda shown: "\n 500" in shown)
+        screen.type("q")
+        assert screen.exit_code() == 6
+        shown = screen.shown()
+        assert "hello Ada" in shown and "3 of 3\n" in shown and "1 of 3" not in shown and "the end" in shown
+
+
+def test_ten_megabytes_are_complete_in_the_file(folder: Path) -> None:
+    output = folder / "output.txt"
+    script = "i=0; while [ $i -lt 20 ]; do seq 1 80000; i=$((i+1)); done; echo the end"
+    with terminal(folder, "--output", str(output), *job(script)) as screen:
+        assert screen.exit_code() == 0
+        assert "80000\nthe end" in screen.shown()
+    wanted = "".join(f"{n}\r\n" for n in range(1, 80001)) * 20 + "the end\r\n"
+    assert len(wanted) > 10_000_000 and output.read_bytes() == wanted.encode()
+
+
+def test_a_lone_escape_and_keys_of_a_slow_line(folder: Path) -> None:
+    """A sequence whose bytes come one at a time is one key; an ESC alone is one, too, without another byte behind it."""
+    with terminal(folder, *job(WAITS)) as screen:
+        screen.until("ready")
+        for byte in "\x1bOQ\x1bOP":  # F2 means nothing, F1 is the help
+            screen.type(byte)
+            screen.pump(0.01)
+        screen.until("Keys that hold where you were")
+        begin, before = time.monotonic(), len(screen.bytes)
+        screen.type("\x1b")
+        screen.pump_until(lambda: b"Output" in screen.bytes[before:])
+        print(f"ESC acted within {1000 * (time.monotonic() - begin):.0f} ms")
+        screen.until(lambda shown: "Keys that hold" not in shown)
+        screen.type("i\r")
+        assert screen.exit_code() == 5
+
+
+def test_theme_and_columns_are_kept_for_the_next_screen(folder: Path) -> None:
+    with terminal(folder, *job(WAITS)) as screen:
+        screen.until("ready")
+        screen.type("T")
+        screen.until("theme light")
+        screen.type("2C")
+        screen.until("columns (none: all):")
+        screen.type("\x15rank ms\r")
+        screen.until(lambda shown: "recomp" not in shown)
+        screen.type("q\r")
+        assert screen.exit_code() == 0
+    with terminal(folder, "attach", "job") as later:
+        later.until("ready")
+        later.type("T")
+        later.until("theme high-contrast")
+        later.type("2")
+        later.until(lambda shown: "Rank" in shown.splitlines()[1] and "recomp" not in shown)
+    assert (folder / "config/inductop/screen").read_text() == "columns.ranks rank ms\ntheme high-contrast\n"
+    end_job(folder)
+
+
+def test_what_is_copied_goes_to_the_terminals_clipboard(folder: Path) -> None:
+    with terminal(folder, *job(WAITS)) as screen:
+        screen.until("ready")
+        screen.type("y")
+        screen.until("to the clipboard: inductop -- sh -c")
+        found = re.search(rb"\x1b\]52;c;([A-Za-z0-9+/=]*)\x07", screen.bytes)
+        assert found and base64.b64decode(found[1]).decode().startswith("inductop -- sh -c echo ready")
+        screen.type("i\r")
+        assert screen.exit_code() == 5
 
 
 def test_ctrl_z_suspends_the_screen_only(folder: Path) -> None:

@@ -17,6 +17,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SCREENS = ROOT / "tests" / "screens"
 INDUCTOP = os.environ.get("INDUCTOP") or str(ROOT / "build" / "inductop")
+BREAK, KEYS = Path(INDUCTOP).parent / "break_panel", Path(INDUCTOP).parent / "print_keys"
 UPDATE = bool(os.environ.get("INDUCTOP_UPDATE_SCREENS"))
 
 sys.path.insert(0, str(SCREENS))
@@ -73,6 +74,40 @@ def test_screen(steps: Steps, size: str, tape_files: dict[str, Path], tmp_path: 
 def test_no_expected_screen_is_left_over() -> None:
     names = {f"{steps.name}.{size}.txt" for steps, size in CASES}
     assert {path.name for path in (SCREENS / "expected").glob("*.txt")} == names
+
+
+def panels_seen(folder: Path, tape: Path, steps: Steps, size: str, panels: list[str]) -> set[str]:
+    """Panels without which this golden screen is another one. Header and footer are on all of them."""
+    expected = (SCREENS / "expected" / f"{steps.name}.{size}.txt").read_text()
+    words = ["--script", steps.keys, "--size", size.partition("-")[0], "--dump", str(folder / "broken.txt")]
+    seen = set()
+    for panel in panels:
+        env = {**os.environ, "XDG_CONFIG_HOME": str(folder / "config"), "LC_ALL": "C.UTF-8"}
+        more = ["--ascii"] if size.endswith("-ascii") else []
+        subprocess.run([BREAK, panel, str(tape), *words, *more], check=True, timeout=60, env=env, cwd=ROOT)
+        if (folder / "broken.txt").read_text() != expected:
+            seen.add(panel)
+    return seen
+
+
+@pytest.mark.skipif(not BREAK.exists(), reason="break_panel was not built")
+def test_golden_screens_fail_when_a_panel_is_broken(tape_files: dict[str, Path], tmp_path: Path) -> None:
+    panels = subprocess.run([BREAK], capture_output=True, text=True, check=True).stdout.split()
+    noticed: set[str] = set()
+    for steps, size in CASES:
+        if size.endswith("-styles"):
+            continue
+        seen = panels_seen(tmp_path, tape_files[steps.tape], steps, size, panels)
+        assert seen - {"header", "footer"}, f"{steps.name}.{size} passes whatever panel is broken"
+        noticed |= seen
+    assert noticed == set(panels)
+
+
+@pytest.mark.skipif(not KEYS.exists(), reason="print_keys was not built")
+def test_keys_of_the_readme_are_those_of_the_table() -> None:
+    """After a change: put what print_keys prints into the README's section."""
+    keys = subprocess.run([KEYS], capture_output=True, text=True, check=True).stdout
+    assert keys in (ROOT / "README.md").read_text()
 
 
 @pytest.mark.parametrize("size", ["1x1", "2x2", "7x3", "20x5", "79x23", "300x100"])

@@ -11,9 +11,10 @@ from typing import Any
 Event = dict[str, Any]
 GROUP = "run/0/default"
 MB = 1024 * 1024
-WRITTEN, DYNAMIC, REGIONAL, EAGER = 0, 1001, 1002, 1003
-SETTINGS: dict[int, dict[str, str]] = {WRITTEN: {}, DYNAMIC: {"dynamic": "on"}, REGIONAL: {"scope": "regional"}, EAGER: {"scope": "eager"}}
-LABELS = {WRITTEN: "as written", DYNAMIC: "dynamic=on", REGIONAL: "regional", EAGER: "eager"}
+WRITTEN, DYNAMIC, REGIONAL, EAGER, OWN = 0, 1001, 1002, 1003, 1004
+SETTINGS: dict[int, dict[str, str]] = {WRITTEN: {}, DYNAMIC: {"dynamic": "on"}, REGIONAL: {"scope": "regional"}, EAGER: {"scope": "eager"},
+                                      OWN: {"dynamic": "on", "Discriminator/dynamic": "off"}}  # fmt: skip
+LABELS = {WRITTEN: "as written", DYNAMIC: "dynamic=on", REGIONAL: "regional", EAGER: "eager", OWN: "dynamic=on Discriminator/dynamic=off"}
 FRAME = "forward train.py:41"
 
 
@@ -35,6 +36,7 @@ class Tape:
         self.step_number = [0] * ranks
         self.now = WRITTEN
         self.device = device
+        self.peaks: dict[int, int] = {}  # MB of torch's CPU allocator in a step under a variant; empty: not counted
         self.add(0, "job", command=["torchrun", f"--nproc-per-node={ranks}", "train.py"], name="train", start="2026-01-01T00:00:00Z",
                  state="running")  # fmt: skip
         for rank in range(ranks):
@@ -64,6 +66,8 @@ class Tape:
         forward, backward, optimizer = 0.35 * ms, 0.5 * ms, 0.08 * ms
         if self.device != "cpu":
             more |= {"device_bytes": (9000 + rank * 3) * MB, "device_peak": 11000 * MB}
+        if self.peaks:
+            more |= {"cpu_bytes": 100 * MB, "cpu_peak": (self.peaks[self.now] + rank) * MB, "allocs": 467}
         self.add(self.t[rank], "step", rank, step=number, variant=self.now, clean=not why, data_ms=round(0.03 * ms, 3),
                  forward_ms=round(forward, 3), backward_ms=round(backward, 3), optimizer_ms=round(optimizer, 3),
                  rss=(612 - rank % 7) * MB + number * 4096, **more)  # fmt: skip
@@ -88,7 +92,11 @@ class Tape:
     def recompile(self, was: int, now: int, number: int) -> None:
         for rank in range(self.ranks):
             self.compile(rank, 4100 * self.noise(0.05), "recompile", number,
-                         cause=f"0/{number - 1}: tensor 'x' size mismatch at index 0. expected {was}, actual {now}")  # fmt: skip
+                         cause=f"0/{number - 1}: tensor 'x' size mismatch at index 0. expected {was}, actual {now}",
+                         cause_id="size", words=f"size of x[0]: {was}, now {now}", source="x[0]", expected=str(was), seen=str(now),
+                         remedy="One dynamic version serves all sizes: dynamic=on. Or keep the size: drop_last=True, padding.",
+                         file="/home/user/train.py", line=41,
+                         limits={"entries": number + 1, "limit": 8, "total": number + 1, "accumulated": 256})  # fmt: skip
             self.step(rank, 4140, "compile")
 
     def switch(self, number: int, to: int, by: str = "viewer", compile_ms: float = 0) -> None:
@@ -144,7 +152,11 @@ def storm() -> Tape:
         tape.recompile(32, 8 + epoch, epoch + 1)
     for rank in range(2):
         tape.add(tape.t[rank], "break", rank, unit=0, frame="forward", file="train.py", line=57, reason="Unsupported builtin: print()",
-                 code="GB0059", count=3)  # fmt: skip
+                 code="GB0059", count=3, effect="split", runs=2, remedy="Avoid calling builtin `print`.",
+                 explanation="Dynamo does not know how to trace builtin operator `print`.", **{"class": "Unsupported builtin"})  # fmt: skip
+        tape.add(tape.t[rank], "break", rank, unit=0, frame="forward", file="train.py", line=63, reason="Unsupported context manager",
+                 code="GB0142", count=1, effect="eager", framework=True, inside="/usr/lib/python3/site-packages/lib/layers.py:12")  # fmt: skip
+        tape.add(tape.t[rank], "break", rank, reason="split at a bucket of DDP, as intended", count=3, effect="ddp")
     tape.add(max(tape.t), "finding", text="recompiles on the last batch of every epoch, 24.6 s so far",
              action="drop_last=True, or dynamic on (d)", lost_s=24.6)  # fmt: skip
     tape.steps(20, 31.9)
@@ -214,6 +226,21 @@ def failed() -> Tape:
     return tape
 
 
+def memory() -> Tape:
+    """Torch's own figures: of rank 0 from the start on, of rank 1 since its library came; compiled needs less than eager."""
+    tape = Tape(2)
+    for rank, since in enumerate(({}, {"since": 76})):
+        tape.add(2, "bridge", rank, state="counting", library="/cache/bridge.so", **since)
+    tape.peaks = {WRITTEN: 290, EAGER: 400, DYNAMIC: 300}
+    tape.first()
+    tape.steps(40, 38.0)
+    tape.switch(1, EAGER)
+    tape.steps(20, 45.0)
+    tape.switch(2, DYNAMIC, compile_ms=9100)
+    tape.steps(40, 31.9)
+    return tape
+
+
 def many() -> Tape:
     tape = Tape(512)
     tape.first()
@@ -229,12 +256,25 @@ def output() -> Tape:
     return tape
 
 
+def units() -> Tape:
+    """Two models, compiled each by itself; one has a setting of its own."""
+    tape = Tape(2)
+    for rank in range(2):
+        tape.add(2, "unit", rank, unit=1, name="Discriminator", file="train.py", line=14, origin="script", target="Discriminator")
+    tape.first()
+    tape.steps(30, 31.9)
+    tape.switch(1, OWN, compile_ms=900)
+    tape.steps(20, 31.9)
+    return tape
+
+
 def empty() -> Tape:
     tape = Tape(0)
     return tape
 
 
-TAPES: dict[str, Callable[[], Tape]] = {f.__name__: f for f in (healthy, storm, straggler, collectives, lost, stuck, failed, many, output, empty)}
+TAPES: dict[str, Callable[[], Tape]] = {f.__name__: f for f in (healthy, storm, straggler, collectives, lost, stuck, failed, memory, many,
+                                                                output, units, empty)}  # fmt: skip
 
 
 def write_all(folder: Path) -> Iterator[tuple[str, Path]]:

@@ -56,7 +56,8 @@ static uint64_t apply(void *ctx, uint32_t id, uint64_t count, uint32_t index) {
 
 static void outcome(void *ctx, uint32_t id, uint64_t count, enum gate_outcome what) {
     (void)ctx;
-    dprintf(log_fd, "%s %u %lu\n", what == GATE_ABORTED ? "A" : "M", id, count);
+    static const char *const letters[] = {[GATE_ABORTED] = "A", [GATE_MISSED] = "M", [GATE_DROPPED] = "D"};
+    dprintf(log_fd, "%s %u %lu\n", letters[what], id, count);
 }
 
 static void waited(void *ctx, uint32_t id, uint64_t from_ns, uint64_t to_ns) {

@@ -8,7 +8,7 @@ target_link_libraries(stress PRIVATE room_rank room_run)
 # The same from its sources, with pauses in the middle of arming a gate, and with rules that can be taken out one by one. Needs no
 # test of its own in every run; by hand:  ninja stress_without, then  verify.py --rules build/stress_without -w 8 -t 20 1500
 set(stress_core engine/rank/gate.c engine/rank/memory.c engine/rank/outbox.c engine/rank/ring.c engine/rank/sender.c
-    engine/rank/states.c engine/run/agreement.c engine/wire/page.c engine/wire/frame.c engine/base/attr.c engine/base/clock.c
+    engine/rank/phases.c engine/rank/states.c engine/run/agreement.c engine/wire/page.c engine/wire/frame.c engine/base/attr.c engine/base/clock.c
     engine/base/err.c engine/base/mem.c)
 add_executable(stress_without EXCLUDE_FROM_ALL ${stress_sources} ${stress_core})
 target_compile_definitions(stress_without PRIVATE PAGE_RULES_REMOVABLE)
@@ -29,7 +29,7 @@ unset(CMAKE_REQUIRED_FLAGS)
 unset(CMAKE_REQUIRED_LINK_OPTIONS)
 find_program(INDUCTOP_SETARCH setarch)
 if(INDUCTOP_HAS_TSAN AND INDUCTOP_SETARCH AND NOT INDUCTOP_SANITIZE)
-  add_executable(stress_threads ${stress_dir}/threads.c ${stress_core} engine/rank/core.c
+  add_executable(stress_threads ${stress_dir}/threads.c ${stress_core} engine/rank/core.c engine/rank/bridge/loader.c
     engine/rank/collectives.c)
   target_compile_options(stress_threads PRIVATE -fsanitize=thread)
   target_link_options(stress_threads PRIVATE -fsanitize=thread)

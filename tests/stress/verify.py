@@ -6,8 +6,8 @@
                                                   has all rules
 
 What must hold: an id is switched at one step or aborted, by all; steps grow with ids; every rank that was there at a step
-switched at it; entries of a schedule lie at the same steps everywhere; a rank comes with what is in force; no wait at a gate is
-longer than its bound.
+switched at it; entries of a schedule lie at the same steps everywhere, up to the step of a newer id, which ends it on all ranks; a
+rank comes with what is in force; no wait at a gate is longer than its bound.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class Life:
     in_force: int = 0
     switches: list[tuple[int, int, int]] = field(default_factory=list)  # id, step, index
     voted: set[int] = field(default_factory=set)
+    dropped: dict[int, int] = field(default_factory=dict)  # id of a schedule that was ended, step
     done: int = 0
     begun: int = 0
     status: int = 0
@@ -79,6 +80,8 @@ def read_life(path: Path, stops: list[tuple[int, int]], logs: Logs) -> None:
             life.left_ns = n[1]
         elif kind == "A":
             logs.aborted[n[0]].append(life.name)
+        elif kind == "D":
+            life.dropped[n[0]] = n[1]
         elif kind == "M":
             logs.faults.append(f"{life.name} missed {n[0]} at {n[1]}")
         elif kind == "W":
@@ -129,7 +132,18 @@ def steps_of_ids(logs: Logs) -> list[tuple[int, int]]:
     for (id, index), steps in entries.items():
         if len(steps) > 1:
             logs.faults.append(f"SPLIT: entry {index} of id {id} at {sorted(steps)}")
-    return sorted((id, min(steps)) for id, steps in at.items())
+    order = sorted((id, min(steps)) for id, steps in at.items())
+    check_drops(dict(order), logs)
+    return order
+
+
+def check_drops(at: dict[int, int], logs: Logs) -> None:
+    """What ends a schedule is the switch of a newer id, at its step."""
+    starts = {step: id for id, step in at.items()}
+    for life in logs.lives:
+        for id, step in life.dropped.items():
+            if starts.get(step, 0) <= id:
+                logs.faults.append(f"SPLIT: {life.name} ended the schedule of id {id} at {step}, where nothing newer begins")
 
 
 def check_order(order: list[tuple[int, int]], logs: Logs) -> None:
@@ -156,7 +170,10 @@ def check_life(life: Life, order: list[tuple[int, int]], applied: set[int], logs
         logs.faults.append(f"{life.name} switched behind its end")
     for id, step in did:
         for index, offset in ((1, 2), (2, 5)) if id % 8 == 0 else ():
-            if step + offset <= life.done and (id, step + offset, index) not in life.switches:
+            due = step + offset
+            if due >= life.dropped.get(id, due + 1):
+                continue
+            if due <= life.done and (id, step + offset, index) not in life.switches:
                 logs.faults.append(f"{life.name} left out entry {index} of id {id}, due at {step + offset}")
     if life.status not in (0, 9):
         logs.faults.append(f"{life.name} ended with status {life.status}")

@@ -15,3 +15,11 @@ target_link_libraries(pty_driver PRIVATE room_base)
 add_library(nccl_play MODULE tests/support/nccl_play.c)
 target_link_libraries(nccl_play PRIVATE ${CMAKE_DL_LIBS})
 set_target_properties(nccl_play PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+
+# A bridge to libtorch that needs no torch, for the unit test of its loader.
+if(TARGET rank_test_bridge)
+  add_library(fake_bridge MODULE ${CMAKE_SOURCE_DIR}/tests/support/fake_bridge.c)
+  set_target_properties(fake_bridge PROPERTIES PREFIX "")
+  target_compile_definitions(rank_test_bridge PRIVATE FAKE_BRIDGE="$<TARGET_FILE:fake_bridge>")
+  add_dependencies(rank_test_bridge fake_bridge)
+endif()

@@ -1,5 +1,6 @@
 /* Where graphs break.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,15 @@ static void show_count(const void *rows, size_t i, struct table_cell *cell) {
     show_put(cell, STYLE_STRONG, format_count(count_number(rows, i)).text);
 }
 
+static double runs_number(const void *rows, size_t i) {
+    const struct snapshot_break *row = break_of(rows, i);
+    return row->has_runs ? (double)row->runs : NAN;
+}
+
+static void show_runs(const void *rows, size_t i, struct table_cell *cell) {
+    show_put(cell, STYLE_PLAIN, format_count(runs_number(rows, i)).text);
+}
+
 static void show_ranks(const void *rows, size_t i, struct table_cell *cell) {
     show_put(cell, STYLE_DIM, break_of(rows, i)->ranks);
 }
@@ -47,14 +57,21 @@ static void show_code(const void *rows, size_t i, struct table_cell *cell) {
 
 static void show_reason(const void *rows, size_t i, struct table_cell *cell) {
     const struct snapshot_break *row = break_of(rows, i);
-    show_printf(cell, STYLE_PLAIN, "%.170s%s%.60s", row->reason ? row->reason : "-",
+    unsigned style = row->is_meant       ? STYLE_DIM
+                     : row->is_eager     ? STYLE_WARN
+                     : row->is_framework ? STYLE_NOTE
+                                         : STYLE_PLAIN;
+    show_printf(cell, style, "%s%s%.170s%s%.60s", row->is_eager ? "all eager: " : "",
+                row->is_framework ? "library: " : "", row->reason ? row->reason : "-",
                 row->frame ? "  in " : "", row->frame ? row->frame : "");
 }
 
 static const struct table_column columns[] = {
     {"place", "place", "file and line", 24, 1, ALIGN_LEFT, false, 0, 0, show_place, NULL},
-    {"count", "count", "how often, over all ranks", 5, 0, ALIGN_RIGHT, true, 0, 0, show_count,
-     count_number},
+    {"count", "count", "how often it was compiled, over all ranks", 5, 0, ALIGN_RIGHT, true, 0, 0,
+     show_count, count_number},
+    {"runs", "runs", "how often it ran in one call, when last looked at", 4, 0, ALIGN_RIGHT, true,
+     0, 0, show_runs, runs_number},
     {"ranks", "ranks", "ranks that told it", 6, 0, ALIGN_LEFT, false, 2, 0, show_ranks, NULL},
     {"code", "code", "torch's link id", 6, 0, ALIGN_LEFT, false, 1, 0, show_code, NULL},
     {"reason", "reason", "why, and in which function", 28, 3, ALIGN_LEFT, false, 0, 0, show_reason,
@@ -94,6 +111,12 @@ static struct table *table(void *state) {
     return ((struct breaks_panel *)state)->table;
 }
 
+static int draw_line(struct area area, int y, const char *name, const char *text, unsigned style) {
+    if (!text) return y;
+    area_text(area, 1, y, STYLE_DIM, name);
+    return y + area_wrap(area_shrink(area, 12, y, 1, 0), style, text);
+}
+
 static void detail(void *state, const struct view *view, struct area area) {
     struct breaks_panel *panel = state;
     size_t row;
@@ -101,14 +124,25 @@ static void detail(void *state, const struct view *view, struct area area) {
     struct area body = view_title(area, false, "The graph break under the cursor", "");
     if (!table_cursor(panel->table, &row)) return;
     const struct snapshot_break *shown = break_of(panel, row);
-    int y = 0;
+    int y = draw_line(body, 0, "reason", shown->reason, STYLE_PLAIN);
+    y = draw_line(body, y, "because", shown->explanation, STYLE_PLAIN);
+    y = draw_line(body, y, "remedy", shown->remedy, STYLE_WARN);
     area_text(body, 1, y, STYLE_DIM, "file");
-    y += area_printf(body, 10, y, STYLE_LINK, "%.200s:%lld", shown->file ? shown->file : "-",
-                     (long long)shown->line) >= 0;
-    area_text(body, 1, y, STYLE_DIM, "in");
-    area_text(body, 10, y++, STYLE_PLAIN, shown->frame ? shown->frame : "-");
-    area_text(body, 1, y, STYLE_DIM, "reason");
-    area_wrap(area_shrink(body, 10, y, 1, 0), STYLE_PLAIN, shown->reason ? shown->reason : "-");
+    if (shown->has_line)
+        area_printf(body, 12, y++, STYLE_LINK, "%.200s:%lld", shown->file ? shown->file : "-",
+                    (long long)shown->line);
+    else
+        area_text(body, 12, y++, STYLE_LINK, shown->file ? shown->file : "-");
+    y = draw_line(body, y, "in", shown->frame, STYLE_PLAIN);
+    y = draw_line(body, y, "library", shown->inside, STYLE_LINK);
+    y = draw_line(body, y, "effect",
+                  shown->is_meant   ? "meant: DDP splits the graph to send gradients early"
+                  : shown->is_eager ? "the whole function runs eager"
+                                    : "the graph is split here",
+                  shown->is_eager ? STYLE_WARN : STYLE_PLAIN);
+    if (shown->has_runs)
+        area_printf(body, 12, y++, STYLE_PLAIN, "ran %lld times in the call last looked at",
+                    (long long)shown->runs);
 }
 
 const struct panel_class panel_breaks = {
@@ -116,7 +150,7 @@ const struct panel_class panel_breaks = {
     .title = "Graph breaks",
     .help = "where graphs break, why, and how often",
     .place = PLACE_VIEW,
-    .view = 4,
+    .view = VIEW_BREAKS,
     .scope = KEY_SCOPE_TABLE,
     .open = open_panel,
     .close = close_panel,

@@ -83,7 +83,10 @@ static struct area draw_title(const struct view *view, struct area area, bool ha
     unsigned style = has_focus ? STYLE_TITLE_FOCUS : STYLE_TITLE;
     char rank[32] = "", legend[64];
     struct area body = view_title(area, has_focus, "", "");
-    if (view->rank) snprintf(rank, sizeof rank, "of rank %d", view->rank->rank);
+    bool has_others = has_focus && view->group && view->group->rank_count > 1;
+    if (view->rank)
+        snprintf(rank, sizeof rank, "of rank %d%s", view->rank->rank,
+                 has_others ? "; j k: others" : "");
     snprintf(legend, sizeof legend, "%s switch %s compile", chart_mark_sign(CHART_MARK_SWITCH),
              chart_mark_sign(CHART_MARK_COMPILE));
     const struct piece pieces[] = {
@@ -98,7 +101,7 @@ static void draw(void *state, const struct view *view, struct area area, bool ha
     struct area body = draw_title(view, area, has_focus);
     if (view->rank) fill(&data, view, body.at.width);
     if (data.count == 0) {
-        area_text(body, 1, 0, STYLE_DIM, "no step yet");
+        area_text(body, 1, 0, STYLE_DIM, "no step yet: the first compiles");
         return;
     }
     struct chart chart = {.values = data.values,

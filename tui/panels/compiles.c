@@ -14,6 +14,7 @@
 struct compiles_panel {
     struct table *table;
     const struct snapshot *snapshot; /* lent until the next update: the table's rows */
+    char subject[UNIT_OWNER_SIZE + 1];
 };
 
 static const struct snapshot_compile *compile_of(const void *rows, size_t i) {
@@ -67,12 +68,15 @@ PHASE(codegen)
 PHASE(backend)
 PHASE(rest)
 
+/* Why comes before what: of recompiles of one frame, only the cause tells one from another. */
 static void show_frame(const void *rows, size_t i, struct table_cell *cell) {
     const struct snapshot_compile *compile = compile_of(rows, i);
-    const char *why = compile->failed ? compile->failed : compile->cause;
-    show_printf(cell, compile->failed ? STYLE_BAD : STYLE_PLAIN, "%s%.80s%s%.140s",
-                compile->frame ? "" : "id ", compile->frame ? compile->frame : compile->id,
-                why ? ": " : "", why ? why : "");
+    bool is_again = compile->trigger && strcmp(compile->trigger, "recompile") == 0;
+    const char *cause = compile->words ? compile->words : compile->cause;
+    const char *why = compile->failed ? compile->failed : is_again ? cause : NULL;
+    show_printf(cell, compile->failed ? STYLE_BAD : STYLE_PLAIN, "%.140s%s%s%.80s", why ? why : "",
+                why ? "  in " : "", compile->frame ? "" : "id ",
+                compile->frame ? compile->frame : compile->id);
 }
 
 static const struct table_column columns[] = {
@@ -91,8 +95,8 @@ static const struct table_column columns[] = {
     {"backend", "backend", "the compiler of that code", 7, 0, ALIGN_RIGHT, true, 7, 1e9,
      show_backend, backend_number},
     {"rest", "rest", "not attributed", 7, 0, ALIGN_RIGHT, true, 8, 1e9, show_rest, rest_number},
-    {"frame", "frame and cause", "what was compiled, and why again", 24, 1, ALIGN_LEFT, false, 0, 0,
-     show_frame, NULL},
+    {"frame", "cause and frame", "why it was compiled again, and what it is", 44, 1, ALIGN_LEFT,
+     false, 0, 0, show_frame, NULL},
 };
 
 static uint64_t id_of(const void *rows, size_t i) {
@@ -127,12 +131,43 @@ static struct table *table(void *state) {
     return ((struct compiles_panel *)state)->table;
 }
 
+/* The rank that compiled it knows its units. */
+static const struct snapshot_units *units_of(const struct snapshot *snapshot,
+                                             const struct snapshot_compile *compile) {
+    for (size_t i = 0; i < snapshot->rank_count; i++)
+        if (snapshot->ranks[i]->rank == compile->rank) return snapshot->ranks[i]->units;
+    return NULL;
+}
+
+static const char *subject(void *state) {
+    struct compiles_panel *panel = state;
+    char owner[UNIT_OWNER_SIZE];
+    size_t row;
+    if (!table_cursor(panel->table, &row)) return NULL;
+    const struct snapshot_compile *compile = compile_of(panel, row);
+    const struct snapshot_units *units = units_of(panel->snapshot, compile);
+    if (!compile->has_unit || !units) return NULL;
+    for (size_t i = 0; i < units->count; i++)
+        if (units->units[i].unit == compile->unit && !can_unit_be_set(&units->units[i]))
+            return NULL;
+    unit_owner(units, compile->unit, owner);
+    snprintf(panel->subject, sizeof panel->subject, "%s/", owner);
+    return panel->subject;
+}
+
+static bool is_same(const char *a, const char *b) {
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
 static const struct snapshot_cause *cause_of(const struct snapshot *snapshot,
                                              const struct snapshot_compile *compile) {
-    for (size_t i = 0; compile->cause && i < snapshot->cause_count; i++) {
+    for (size_t i = 0; i < snapshot->cause_count; i++) {
         const struct snapshot_cause *cause = snapshot->causes[i];
-        bool is_frame = cause->frame && compile->frame && !strcmp(cause->frame, compile->frame);
-        if (is_frame && cause->cause && strstr(compile->cause, cause->cause)) return cause;
+        if (!is_same(cause->frame, compile->frame) || !is_same(cause->id, compile->cause_id))
+            continue;
+        if (cause->id ? is_same(cause->source, compile->source)
+                      : cause->cause && compile->cause && strstr(compile->cause, cause->cause))
+            return cause;
     }
     return NULL;
 }
@@ -148,31 +183,80 @@ static int draw_pairs(struct area area, int y, const char *name,
     return y + 1;
 }
 
+static long figure(const struct snapshot_pairs *pairs, const char *key) {
+    const char *text = snapshot_pair(pairs, key);
+    return text ? strtol(text, NULL, 10) : -1;
+}
+
+/* How far its code is from both limits, which all that run it share. */
+static int draw_limits(struct area area, int y, const struct snapshot_compile *compile) {
+    const struct snapshot_pairs *limits = compile->limits;
+    long entries = figure(limits, "entries"), limit = figure(limits, "limit");
+    long total = figure(limits, "total"), accumulated = figure(limits, "accumulated");
+    const char *hit = snapshot_pair(limits, "hit");
+    if (limit < 0) return y;
+    bool is_near = entries >= limit - 1 || total >= accumulated - 1;
+    area_text(area, 1, y, STYLE_DIM, "versions");
+    struct area text = area_shrink(area, 12, y, 1, 0);
+    char words[200];
+    int at = 0;
+    if (entries >= 0) at = snprintf(words, sizeof words, "%ld of %ld", entries, limit);
+    if (total >= 0)
+        at += snprintf(words + at, sizeof words - (size_t)at, "%s%ld of %ld under all settings",
+                       at ? ", " : "", total, accumulated);
+    bool is_end = hit && compile->failed && strcmp(compile->failed, hit) != 0;
+    snprintf(words + at, sizeof words - (size_t)at, ", shared by all that run this code%s%.40s",
+             is_end ? ": torch ended the call, "
+             : hit  ? ": what is new to it runs eager from now on, "
+                    : "",
+             hit ? hit : "");
+    return y + area_wrap(text, hit ? STYLE_BAD : is_near ? STYLE_WARN : STYLE_PLAIN, words);
+}
+
+static int draw_wrapped(struct area area, int y, const char *name, const char *text,
+                        unsigned style) {
+    if (!text) return y;
+    area_text(area, 1, y, STYLE_DIM, name);
+    return y + area_wrap(area_shrink(area, 12, y, 1, 0), style, text);
+}
+
+static int draw_cause(struct area area, int y, const struct snapshot_compile *compile,
+                      const struct snapshot_cause *cause) {
+    const char *words = compile->words ? compile->words : compile->cause;
+    y = draw_wrapped(area, y, "cause", words, STYLE_PLAIN);
+    if (words && cause) {
+        area_text(area, 1, y, STYLE_DIM, "so far");
+        area_printf(area, 12, y++, STYLE_PLAIN, "%llu times, %s, ranks %.60s",
+                    (unsigned long long)cause->count, format_duration(cause->seconds * 1e9).text,
+                    cause->ranks);
+    }
+    y = draw_wrapped(area, y, "remedy", compile->remedy, STYLE_WARN);
+    if (compile->file) {
+        area_text(area, 1, y, STYLE_DIM, "where");
+        if (compile->has_line)
+            area_printf(area, 12, y++, STYLE_LINK, "%.200s:%lld", compile->file,
+                        (long long)compile->line);
+        else
+            area_text(area, 12, y++, STYLE_LINK, compile->file);
+    }
+    return y;
+}
+
 static void detail(void *state, const struct view *view, struct area area) {
     struct compiles_panel *panel = state;
     size_t row;
-    struct area body = view_title(area, false, "The compilation under the cursor", "");
+    const char *hint = subject(panel) ? "Enter: settings of its unit" : "";
+    struct area body = view_title(area, false, "The compilation under the cursor", hint);
     if (!table_cursor(panel->table, &row)) return;
     const struct snapshot_compile *compile = compile_of(panel, row);
-    const struct snapshot_cause *cause = cause_of(view->snapshot, compile);
     const struct snapshot_variant *variant = snapshot_variant(view->snapshot, compile->variant);
-    int y = 0;
+    int y = draw_cause(body, 0, compile, cause_of(view->snapshot, compile));
+    y = draw_limits(body, y, compile);
     area_text(body, 1, y, STYLE_DIM, "under");
     area_text(body, 12, y++, STYLE_PLAIN, variant && variant->label ? variant->label : "-");
     y = draw_pairs(body, y, "graph", compile->graph);
     y = draw_pairs(body, y, "caches", compile->cache);
-    if (!compile->cause) return;
-    area_text(body, 1, y, STYLE_DIM, "cause");
-    struct area text = area_shrink(body, 12, y, 1, 0);
-    y += area_wrap(text, STYLE_PLAIN, cause ? cause->words : compile->cause);
-    if (!cause) return;
-    area_text(body, 1, y, STYLE_DIM, "so far");
-    area_printf(body, 12, y++, STYLE_PLAIN, "%llu times, %s, ranks %.60s",
-                (unsigned long long)cause->count, format_duration(cause->seconds * 1e9).text,
-                cause->ranks);
-    if (!cause->remedy) return;
-    area_text(body, 1, y, STYLE_DIM, "remedy");
-    area_wrap(area_shrink(body, 12, y, 1, 0), STYLE_WARN, cause->remedy);
+    if (compile->words) draw_wrapped(body, y, "torch says", compile->cause, STYLE_DIM);
 }
 
 const struct panel_class panel_compiles = {
@@ -180,12 +264,13 @@ const struct panel_class panel_compiles = {
     .title = "Compilations",
     .help = "compilations: what, why, and where the time went; the cause of a recompile",
     .place = PLACE_VIEW,
-    .view = 3,
+    .view = VIEW_COMPILES,
     .scope = KEY_SCOPE_TABLE,
     .open = open_panel,
     .close = close_panel,
     .update = update,
     .draw = draw,
     .table = table,
+    .subject = subject,
     .detail = detail,
 };

@@ -121,6 +121,21 @@ static int draw_line(struct area area, int y, const char *name, const char *text
     return y + area_wrap(area_shrink(area, 14, y, 1, 0), STYLE_PLAIN, text);
 }
 
+static void settings_after(const struct snapshot_switch *change, struct settings *ret) {
+    for (size_t i = 0; change->to && i < change->to->count; i++)
+        settings_put(ret, change->to->pairs[i].key, change->to->pairs[i].value);
+}
+
+static void copy(void *state, const struct view *view, struct buf *ret) {
+    const struct log_panel *panel = state;
+    struct settings to = SETTINGS_INIT;
+    size_t row;
+    if (!table_cursor(panel->table, &row)) return;
+    settings_after(panel->changes[row], &to);
+    put_command(ret, view, &to);
+    settings_done(&to);
+}
+
 static void detail(void *state, const struct view *view, struct area area) {
     struct log_panel *panel = state;
     struct settings to = SETTINGS_INIT;
@@ -128,16 +143,10 @@ static void detail(void *state, const struct view *view, struct area area) {
     CLEANUP(buf_done) struct buf code = BUF_INIT;
     CLEANUP(buf_done) struct buf environment = BUF_INIT;
     size_t row;
-    struct area body = view_title(area, false, "These lines do it again", "");
+    struct area body = view_title(area, false, "These lines do it again", "y copies the first");
     if (!table_cursor(panel->table, &row)) return;
-    const struct snapshot_pairs *pairs = panel->changes[row]->to;
-    for (size_t i = 0; pairs && i < pairs->count; i++)
-        settings_put(&to, pairs->pairs[i].key, pairs->pairs[i].value);
-    buf_puts(&options, "inductop ");
-    reproduce_options(&options, &to);
-    buf_printf(&options, "%s-- %s", to.count ? " " : "",
-               view->snapshot->job && view->snapshot->job->command ? view->snapshot->job->command
-                                                                   : "COMMAND");
+    settings_after(panel->changes[row], &to);
+    put_command(&options, view, &to);
     reproduce_code(&code, &to);
     reproduce_environment(&environment, &to);
     int y = draw_line(body, 0, "command", buf_text(&options));
@@ -158,5 +167,6 @@ const struct panel_class panel_log = {
     .update = update,
     .draw = draw,
     .table = table,
+    .copy = copy,
     .detail = detail,
 };

@@ -8,7 +8,6 @@
 #include "engine/base/attr.h"
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
-#include "engine/base/str.h"
 #include "tui/format.h"
 #include "tui/panels.h"
 #include "tui/preset_shelf.h"
@@ -62,8 +61,7 @@ static const struct table_column columns[] = {
 };
 
 static uint64_t id_of(const void *rows, size_t i) {
-    const char *path = item_of(rows, i)->path;
-    return str_hash(path, strlen(path));
+    return shelf_row(item_of(rows, i)->path);
 }
 
 static void *open_panel(void) {
@@ -105,10 +103,22 @@ static const char *subject(void *state) {
     return item ? item->name : NULL;
 }
 
+static void copy(void *state, const struct view *view, struct buf *ret) {
+    const struct shelf_item *item = current(state);
+    const struct snapshot_job *job = view->snapshot->job;
+    if (item)
+        buf_printf(ret, "inductop --preset %s -- %s", item->name,
+                   job && job->command ? job->command : "COMMAND");
+}
+
+/* Text from a file has lines of its own; here they are as long as the area is wide. */
 static int draw_line(struct area area, int y, const char *name, const char *text) {
     if (!text || !*text) return y;
+    CLEANUP(cleanup_free) char *folded = mem_strdup(text);
+    for (char *at = folded; (at = strchr(at, '\n')); at++)
+        if (at[1] && at[1] != '\n') *at = ' ';
     area_text(area, 1, y, STYLE_DIM, name);
-    return y + area_wrap(area_shrink(area, 14, y, 1, 0), STYLE_PLAIN, text);
+    return y + area_wrap(area_shrink(area, 14, y, 1, 0), STYLE_PLAIN, folded);
 }
 
 static void put_measured(struct buf *out, const struct preset *preset) {
@@ -144,7 +154,7 @@ const struct panel_class panel_presets = {
     .title = "Presets",
     .help = "presets: what each would change, what it was measured on; Enter stages one",
     .place = PLACE_VIEW,
-    .view = 5,
+    .view = VIEW_PRESETS,
     .scope = KEY_SCOPE_TABLE,
     .open = open_panel,
     .close = close_panel,
@@ -152,5 +162,6 @@ const struct panel_class panel_presets = {
     .draw = draw,
     .table = table,
     .subject = subject,
+    .copy = copy,
     .detail = detail,
 };

@@ -48,22 +48,44 @@ static unsigned state_style(enum snapshot_activity activity) {
     }
 }
 
-/* The device's where there is one, told or not, else the process's own. */
+/* The device's where there is one, told or not; else that of torch's CPU allocator, if it tells
+ * all; else the process's own. */
 static bool has_device(const struct snapshot_rank *rank) {
     const char *device = rank->who ? rank->who->device : NULL;
     return !isnan(rank->device_bytes) || (device && strcmp(device, "cpu") != 0);
 }
 
+static bool has_whole_cpu(const struct snapshot_rank *rank) {
+    return rank->cpu_is_whole && !isnan(rank->cpu_bytes);
+}
+
 static double memory_of(const struct snapshot_rank *rank) {
-    return has_device(rank) ? rank->device_bytes : rank->rss;
+    return has_device(rank)      ? rank->device_bytes
+           : has_whole_cpu(rank) ? rank->cpu_bytes
+                                 : rank->rss;
 }
 
 static double peak_of(const struct snapshot_rank *rank) {
-    return has_device(rank) ? rank->device_peak : rank->rss_peak;
+    return has_device(rank)      ? rank->device_peak
+           : has_whole_cpu(rank) ? rank->cpu_most
+                                 : rank->rss_peak;
 }
 
 static double ratio_of(const struct snapshot_rank *rank) {
     return rank->speedup.has_ratio ? rank->speedup.ratio : NAN;
+}
+
+static bool is_eager(const struct snapshot *snapshot, const struct snapshot_rank *rank) {
+    const struct snapshot_variant *variant =
+        rank->has_variant ? snapshot_variant(snapshot, rank->variant) : NULL;
+    return variant && variant->is_eager;
+}
+
+/* In turns with eager just now. */
+static bool is_measured_now(const struct snapshot *snapshot, const struct snapshot_rank *rank) {
+    const struct snapshot_switch *pending =
+        rank->who && rank->who->group ? snapshot_pending(snapshot, rank->who->group) : NULL;
+    return pending && strcmp(pending->by, "baseline") == 0;
 }
 
 static unsigned speedup_style(const struct snapshot_speedup *speedup) {
@@ -73,14 +95,18 @@ static unsigned speedup_style(const struct snapshot_speedup *speedup) {
                                                      : STYLE_PLAIN;
 }
 
-static void put_speedup(char *ret, size_t size, const struct snapshot_speedup *speedup,
-                        bool ascii) {
+static void put_speedup(char *ret, size_t size, const struct snapshot *snapshot,
+                        const struct snapshot_rank *rank, bool ascii) {
+    const struct snapshot_speedup *speedup = &rank->speedup;
+    bool is_measuring = is_measured_now(snapshot, rank) ||
+                        (speedup->verdict && !strcmp(speedup->verdict, "measuring"));
     if (speedup->has_ratio)
         snprintf(ret, size, "%s",
                  format_speedup(speedup->ratio, speedup->low, speedup->high, ascii).text);
+    else if (is_measuring)
+        snprintf(ret, size, "measuring");
     else
-        snprintf(ret, size, "%s",
-                 speedup->verdict && !strcmp(speedup->verdict, "measuring") ? "measuring" : "-");
+        snprintf(ret, size, "%s", is_eager(snapshot, rank) ? "is eager" : "-");
 }
 
 #define NUMBER(function, expression)                                                               \
@@ -136,14 +162,13 @@ static void show_comm(const void *rows, size_t i, struct table_cell *cell) {
         rank->group < snapshot->group_count ? snapshot->groups[rank->group] : NULL;
     bool is_last = group && group->has_last && snapshot->ranks[group->last] == rank &&
                    group->skew_ms > notable * group->median_ms;
-    show_put(cell, is_last ? STYLE_WARN : STYLE_PLAIN,
-             format_ms(rank->traffic.ms * ns_of_ms).text);
+    show_put(cell, is_last ? STYLE_WARN : STYLE_PLAIN, format_ms(rank->traffic.ms * ns_of_ms).text);
 }
 
 static void show_speedup(const void *rows, size_t i, struct table_cell *cell) {
     const struct snapshot_rank *rank = rank_of(rows, i);
     char text[64];
-    put_speedup(text, sizeof text, &rank->speedup, cell->ascii);
+    put_speedup(text, sizeof text, ((const struct ranks_panel *)rows)->snapshot, rank, cell->ascii);
     show_put(cell, speedup_style(&rank->speedup), text);
 }
 
@@ -184,8 +209,8 @@ static const struct table_column columns[] = {
      show_recompiles, recompiles_number},
     {"breaks", "breaks", "graph breaks told", 6, 0, ALIGN_RIGHT, true, 5, 0, show_breaks,
      breaks_number},
-    {"memory", "memory", "memory now: of the device, on CPU of the process", 7, 0, ALIGN_RIGHT,
-     true, 7, 0, show_memory, memory_number},
+    {"memory", "memory", "memory now: of the device, else torch's on the CPU, else of the process",
+     7, 0, ALIGN_RIGHT, true, 7, 0, show_memory, memory_number},
     {"peak", "peak", "largest memory so far", 7, 0, ALIGN_RIGHT, true, 8, 0, show_peak,
      peak_number},
     {"comm", "comm", "ms of a step in NCCL's collectives, waiting for other ranks included", 7, 0,
@@ -248,7 +273,7 @@ static void draw_card(const struct snapshot *snapshot, const struct snapshot_ran
     struct table_cell state = {.text = ""};
     char speedup[64];
     put_state(&state, snapshot, rank);
-    put_speedup(speedup, sizeof speedup, &rank->speedup, is_canvas_ascii(card.canvas));
+    put_speedup(speedup, sizeof speedup, snapshot, rank, is_canvas_ascii(card.canvas));
     int x = 1 + area_printf(card, 1, 0, STYLE_STRONG, "rank %d  ", rank->rank);
     x += area_text(card, x, 0, state.style, state.text) + 2;
     x += area_printf(card, x, 0, pace_style(snapshot, rank), "%s ms",
@@ -324,6 +349,48 @@ static int detail_traffic(const struct snapshot *snapshot, const struct snapshot
     return y;
 }
 
+static void add_peak(const struct snapshot_use *use, char *ret, size_t size) {
+    if (isnan(use->torch_peak)) return;
+    int used = snprintf(ret, size, ", memory %s", format_bytes(use->torch_peak).text);
+    if (isnan(use->memory_over_eager) || used < 0 || (size_t)used >= size) return;
+    snprintf(ret + used, size - (size_t)used, ", %s of eager's",
+             format_ratio(use->memory_over_eager).text);
+}
+
+/* What torch's allocators tell. */
+static int torch_lines(struct area area, int y, const struct snapshot_rank *rank) {
+    char text[300];
+    if (!isnan(rank->device_bytes)) {
+        int size =
+            snprintf(text, sizeof text, "%s in tensors, peak %s",
+                     format_bytes(rank->device_bytes).text, format_bytes(rank->device_peak).text);
+        if (!isnan(rank->reserved))
+            snprintf(text + size, sizeof text - (size_t)size,
+                     ", %s reserved, %s retries, %s times out of memory",
+                     format_bytes(rank->reserved).text, format_count(rank->retries).text,
+                     format_count(rank->ooms).text);
+        y = line(area, y, "device", text);
+    }
+    if (!isnan(rank->cpu_bytes)) {
+        char since[48] = "";
+        if (rank->cpu_is_counted && !rank->cpu_is_whole)
+            snprintf(since, sizeof since, "since step %llu: ", (unsigned long long)rank->cpu_since);
+        snprintf(text, sizeof text,
+                 "%s%s in tensors, peak %s in the step, %s in any, %s allocations", since,
+                 format_bytes(rank->cpu_bytes).text, format_bytes(rank->cpu_peak).text,
+                 format_bytes(rank->cpu_most).text, format_count(rank->allocs).text);
+        y = line(area, y, "CPU", text);
+    }
+    return y;
+}
+
+static void resident_line(struct area area, int y, const struct snapshot_rank *rank) {
+    char text[100];
+    snprintf(text, sizeof text, "%s now, the most %s", format_bytes(rank->rss).text,
+             format_bytes(rank->rss_peak).text);
+    line(area, y, "resident", isnan(rank->rss) ? "" : text);
+}
+
 static void detail(void *state, const struct view *view, struct area area) {
     struct ranks_panel *panel = state;
     size_t row;
@@ -345,20 +412,26 @@ static void detail(void *state, const struct view *view, struct area area) {
     y = detail_traffic(view->snapshot, rank, body, y);
     for (size_t i = 0; rank->units && i < rank->units->count; i++) {
         const struct snapshot_unit *unit = &rank->units->units[i];
-        snprintf(text, sizeof text, "%.80s  %.80s:%lld  by %.30s", unit->name ? unit->name : "-",
-                 unit->file ? unit->file : "-", (long long)unit->line,
+        char place[128] = "";
+        if (unit->file && unit->has_line)
+            snprintf(place, sizeof place, "%.80s:%lld  ", unit->file, (long long)unit->line);
+        snprintf(text, sizeof text, "%.80s  %sby %.30s", unit->name ? unit->name : "-", place,
                  unit->origin ? unit->origin : "-");
         y = line(body, y, "unit", text);
     }
+    y = torch_lines(body, y, rank);
     for (size_t i = 0; i < rank->use_count; i++) {
         const struct snapshot_use *use = &rank->uses[i];
         const struct snapshot_variant *variant = snapshot_variant(view->snapshot, use->variant);
-        snprintf(text, sizeof text, "%.60s: %llu steps, %s ms, compiled %s",
-                 variant && variant->label ? variant->label : "-", (unsigned long long)use->steps,
-                 format_ms(use->median_ms * ns_of_ms).text,
-                 format_duration(use->compile_s * ns_of_s).text);
+        int size =
+            snprintf(text, sizeof text, "%.60s: %llu steps, %s ms, compiled %s",
+                     variant && variant->label ? variant->label : "-",
+                     (unsigned long long)use->steps, format_ms(use->median_ms * ns_of_ms).text,
+                     format_duration(use->compile_s * ns_of_s).text);
+        add_peak(use, text + size, sizeof text - (size_t)size);
         y = line(body, y, "settings", text);
     }
+    resident_line(body, y, rank);
 }
 
 static int rows(const struct view *view) {
@@ -370,7 +443,7 @@ const struct panel_class panel_ranks = {
     .title = "Ranks",
     .help = "every rank: step, time, speedup, compilations, memory, state",
     .place = PLACE_RANKS,
-    .view = 2,
+    .view = VIEW_RANKS,
     .scope = KEY_SCOPE_TABLE,
     .open = open_panel,
     .close = close_panel,

@@ -10,20 +10,30 @@
 #include "tui/panels.h"
 #include "engine/base/banned.h"
 
-enum { ROWS_MAX = SETTING_ID_COUNT + 2 * SETTINGS_MAX, NAME_SIZE = SETTING_KEY_MAX + 4 };
+enum {
+    UNITS_WANTED = 4, /* rows for them, of those that are wanted; the others are scrolled to */
+    UNITS_MAX = 64,
+    ROWS_MAX = SETTING_ID_COUNT + 2 * SETTINGS_MAX + UNITS_MAX,
+    NAME_SIZE = SETTING_KEY_MAX + 4
+};
 
 struct setting_row {
     char key[NAME_SIZE];
     char now[SETTING_VALUE_MAX], next[SETTING_VALUE_MAX];
+    const char *name;      /* of the key, without what stands above all rows */
     const char *objection; /* why it cannot act here */
     char toggle;
-    bool has_now, has_next, is_fact; /* a fact: something that ran, nothing to turn */
+    bool has_now, has_next;
+    bool is_fact;      /* something that ran, nothing to turn */
+    bool is_unit;      /* a unit, with a short form of its own settings */
+    bool is_inherited; /* `now` holds for all units */
 };
 
 struct settings_panel {
     struct table *table;
     struct setting_row rows[ROWS_MAX];
     size_t count;
+    char title[UNIT_OWNER_SIZE + 40];
 };
 
 static const struct setting_row *row_of(const void *rows, size_t i) {
@@ -35,21 +45,23 @@ static void show_key(const void *rows, size_t i, struct table_cell *cell) {
     if (row->is_fact)
         show_printf(cell, STYLE_DIM, "%.*s", 200, row->key);
     else
-        show_printf(cell, STYLE_PLAIN, "%c %.*s", row->toggle ? row->toggle : ' ', 200, row->key);
+        show_printf(cell, row->is_unit ? STYLE_NOTE : STYLE_PLAIN, "%c %.*s",
+                    row->toggle ? row->toggle : ' ', 200, row->name);
 }
 
 static void show_now(const void *rows, size_t i, struct table_cell *cell) {
     const struct setting_row *row = row_of(rows, i);
-    if (row->objection) {
+    cell->runs_on = row->objection || row->is_fact || (row->is_unit && !row->has_next);
+    if (row->objection)
         show_printf(cell, STYLE_MISSING, "n/a: %s", row->objection);
-        cell->runs_on = true;
-    } else if (row->is_fact) {
+    else if (row->is_fact)
         show_printf(cell, STYLE_DIM, "%.200s", row->now);
-        cell->runs_on = true;
-    } else if (row->has_now)
+    else if (row->is_inherited)
+        show_printf(cell, STYLE_DIM, "(%.200s)", row->now);
+    else if (row->has_now)
         show_printf(cell, STYLE_SETTING, "%.200s", row->now);
     else
-        show_printf(cell, STYLE_DIM, "as written");
+        show_printf(cell, STYLE_DIM, row->is_unit ? "Enter sets it alone" : "as written");
 }
 
 static void show_next(const void *rows, size_t i, struct table_cell *cell) {
@@ -97,14 +109,70 @@ static void add_row(struct settings_panel *panel, const struct view *view, const
     if (panel->count == ROWS_MAX || has_row(panel, key)) return;
     struct setting_row *row = &panel->rows[panel->count++];
     int id = setting_find(key);
+    size_t skip = view->unit ? strlen(view->unit) + 1 : 0;
     const char *now = staging_now(view->staging, key), *next = staging_next(view->staging, key);
-    *row = (struct setting_row){.has_now = now != NULL, .has_next = next != NULL};
+    const char *of_all = view->unit ? staging_now(view->staging, key + skip) : NULL;
+    *row = (struct setting_row){
+        .has_now = now != NULL, .has_next = next != NULL, .is_inherited = !now && of_all};
     copy(row->key, sizeof row->key, key);
-    copy(row->now, sizeof row->now, now ? now : "");
+    copy(row->now, sizeof row->now, now ? now : of_all ? of_all : "");
     copy(row->next, sizeof row->next, next ? next : "");
+    row->name = row->key + skip;
     if (id < 0) return;
-    if (!strchr(key, '/')) row->toggle = setting_get((enum setting_id)id)->toggle;
+    if (!strchr(row->name, '/')) row->toggle = setting_get((enum setting_id)id)->toggle;
     if (!now && !next) row->objection = setting_objection((enum setting_id)id, view->device);
+}
+
+static bool is_of_unit(const char *key, const char *owner) {
+    size_t size = strlen(owner);
+    return strncmp(key, owner, size) == 0 && key[size] == '/';
+}
+
+/* Rows of the unit that is shown, or of all; what one unit has for its own stands in its row. */
+static void add_rows(struct settings_panel *panel, const struct view *view,
+                     const struct settings *set) {
+    for (size_t i = 0; i < set->count; i++) {
+        const char *key = set->pairs[i].key, *slash = strrchr(key, '/');
+        char unit[NAME_SIZE];
+        snprintf(unit, sizeof unit, "%.*s", slash ? (int)(slash + 1 - key) : 0, key);
+        if (view->unit ? is_of_unit(key, view->unit) : !slash || !has_row(panel, unit))
+            add_row(panel, view, key);
+    }
+}
+
+static size_t settable_units(const struct view *view) {
+    const struct snapshot_units *units = view->rank ? view->rank->units : NULL;
+    size_t count = 0;
+    for (size_t i = 0; units && i < units->count; i++) count += can_unit_be_set(&units->units[i]);
+    return count;
+}
+
+static bool put_own(char *ret, size_t size, const struct settings *set, const char *owner) {
+    size_t used = 0;
+    for (size_t i = 0; i < set->count && used < size; i++) {
+        if (!is_of_unit(set->pairs[i].key, owner)) continue;
+        int added = snprintf(ret + used, size - used, "%s%s=%s", used ? " " : "",
+                             strrchr(set->pairs[i].key, '/') + 1, set->pairs[i].value);
+        used += added > 0 ? (size_t)added : 0;
+    }
+    return used > 0;
+}
+
+/* One alone is the job: what holds for all holds for it. */
+static void add_units(struct settings_panel *panel, const struct view *view) {
+    const struct snapshot_units *units = view->rank ? view->rank->units : NULL;
+    if (view->unit || settable_units(view) < 2) return;
+    for (size_t i = 0; i < units->count && panel->count < ROWS_MAX; i++) {
+        char owner[UNIT_OWNER_SIZE];
+        if (!can_unit_be_set(&units->units[i])) continue;
+        struct setting_row *row = &panel->rows[panel->count++];
+        unit_owner(units, units->units[i].unit, owner);
+        *row = (struct setting_row){.is_unit = true};
+        snprintf(row->key, sizeof row->key, "%s/", owner);
+        row->name = units->units[i].name ? units->units[i].name : owner;
+        row->has_now = put_own(row->now, sizeof row->now, &view->staging->now, owner);
+        row->has_next = put_own(row->next, sizeof row->next, &view->staging->change, owner);
+    }
 }
 
 /* What was seen to run in the first step under the settings in force. */
@@ -120,19 +188,28 @@ static void add_evidence(struct settings_panel *panel, const struct view *view) 
     }
 }
 
+static void set_title(struct settings_panel *panel, const struct view *view) {
+    if (view->unit)
+        snprintf(panel->title, sizeof panel->title, "Only for %s; Esc: for all", view->unit);
+    table_set_title(panel->table, view->unit ? panel->title : NULL);
+}
+
 static void update(void *state, const struct view *view) {
     struct settings_panel *panel = state;
     panel->count = 0;
     for (int i = 0; i < SETTING_ID_COUNT; i++) {
         const struct setting *setting = setting_get((enum setting_id)i);
-        if (setting->effect == SETTING_EFFECT_LIVE && !strchr(setting->key, '*'))
-            add_row(panel, view, setting->key);
+        char key[NAME_SIZE];
+        if (setting->effect != SETTING_EFFECT_LIVE || strchr(setting->key, '*')) continue;
+        snprintf(key, sizeof key, "%s%s%s", view->unit ? view->unit : "", view->unit ? "/" : "",
+                 setting->key);
+        add_row(panel, view, key);
     }
-    for (size_t i = 0; i < view->staging->now.count; i++)
-        add_row(panel, view, view->staging->now.pairs[i].key);
-    for (size_t i = 0; i < view->staging->change.count; i++)
-        add_row(panel, view, view->staging->change.pairs[i].key);
-    add_evidence(panel, view);
+    add_units(panel, view);
+    add_rows(panel, view, &view->staging->now);
+    add_rows(panel, view, &view->staging->change);
+    if (!view->unit) add_evidence(panel, view);
+    set_title(panel, view);
     table_update(panel->table, &(struct table_source){panel->rows, panel->count, id_of});
 }
 
@@ -153,6 +230,12 @@ static const char *subject(void *state) {
     return panel->rows[row].key;
 }
 
+/* What is in force, to be had again. */
+static void copy_command(void *state, const struct view *view, struct buf *ret) {
+    (void)state;
+    put_command(ret, view, &view->staging->now);
+}
+
 static int rows(const struct view *view) {
     int count = 0;
     for (int i = 0; i < SETTING_ID_COUNT; i++) {
@@ -162,7 +245,8 @@ static int rows(const struct view *view) {
     if (view->group && view->group->evidence) count += (int)view->group->evidence->count;
     for (size_t i = 0; i < view->staging->now.count; i++)
         count += setting_find(view->staging->now.pairs[i].key) == SETTING_OPTIONS;
-    return count;
+    size_t units = view->unit ? 0 : settable_units(view);
+    return units < 2 ? count : count + (int)(units < UNITS_WANTED ? units : UNITS_WANTED);
 }
 
 const struct panel_class panel_settings = {
@@ -177,5 +261,6 @@ const struct panel_class panel_settings = {
     .draw = draw,
     .table = table,
     .subject = subject,
+    .copy = copy_command,
     .rows = rows,
 };

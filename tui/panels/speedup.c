@@ -21,13 +21,27 @@ static unsigned style_of(const struct snapshot_speedup *speedup) {
                                                      : STYLE_PLAIN;
 }
 
-static void draw_row(const struct snapshot_variant *variant, const struct interval_scale *scale,
-                     bool is_current, struct area row) {
+/* "measuring" stays when the interval was too wide to the end. */
+static const char *verdict_of(const struct snapshot_speedup *speedup, bool is_measuring) {
+    if (strcmp(speedup->verdict, "measuring") != 0) return speedup->verdict;
+    return is_measuring ? "so far" : "unsure";
+}
+
+static bool is_measuring(const struct view *view) {
+    const struct snapshot_switch *pending =
+        view->group ? snapshot_pending(view->snapshot, view->group->key) : NULL;
+    return pending && strcmp(pending->by, "baseline") == 0;
+}
+
+static void draw_row(const struct view *view, const struct snapshot_variant *variant,
+                     const struct interval_scale *scale, struct area row) {
+    bool is_current =
+        view->group && view->group->has_variant && view->group->variant == variant->variant;
     const struct snapshot_speedup *speedup = &variant->speedup;
     int width = row.at.width, label = width >= 60 ? 26 : width >= 44 ? 18 : 14;
     char tail[48];
-    snprintf(tail, sizeof tail, "%s %lld pairs", width >= 44 ? speedup->verdict : "",
-             (long long)speedup->pairs);
+    snprintf(tail, sizeof tail, "%s %lld pairs",
+             width >= 44 ? verdict_of(speedup, is_measuring(view)) : "", (long long)speedup->pairs);
     int tail_width = width >= 44 ? 16 : width >= 30 ? 9 : 0;
     area_text(row, 0, 0, STYLE_CURSOR_AWAY, is_current ? "▸" : " ");
     area_fit(area_part(row, (struct rect){1, 0, label - 1, 1}), ALIGN_LEFT,
@@ -59,6 +73,21 @@ static size_t collect(const struct view *view, const struct snapshot_variant **r
     return count;
 }
 
+/* What runs now and could be measured, but was not; NULL: nothing, or a tape, where nobody can. */
+static const struct snapshot_variant *unmeasured(const struct view *view) {
+    if (view->is_tape || !view->group || !view->group->has_variant) return NULL;
+    const struct snapshot_variant *now = snapshot_variant(view->snapshot, view->group->variant);
+    return now && !now->is_eager && !now->speedup.verdict ? now : NULL;
+}
+
+static void draw_unmeasured(const struct snapshot_variant *variant, struct area row) {
+    char text[96];
+    snprintf(text, sizeof text, "%.60s", variant->label ? variant->label : "");
+    area_text(row, 0, 0, STYLE_CURSOR_AWAY, "▸");
+    int x = 1 + area_text(row, 1, 0, STYLE_STRONG, text);
+    area_text(row, x, 0, STYLE_DIM, "  not measured: b measures it");
+}
+
 static void draw(void *state, const struct view *view, struct area area, bool has_focus) {
     const struct snapshot_variant *variants[ROWS_MAX];
     struct interval intervals[ROWS_MAX];
@@ -70,11 +99,14 @@ static void draw(void *state, const struct view *view, struct area area, bool ha
                   view->is_tape ? "not measured" : "not measured yet: b measures it");
         return;
     }
+    const struct snapshot_variant *now = unmeasured(view);
+    if (now) {
+        draw_unmeasured(now, area_part(body, (struct rect){0, 0, body.at.width - 1, 1}));
+        body = area_shrink(body, 0, 1, 0, 0);
+    }
     struct interval_scale scale = interval_scale_of(intervals, interval_count, 1);
     for (int i = 0; i < (int)count && i < body.at.height; i++)
-        draw_row(variants[i], &scale,
-                 view->group && view->group->has_variant &&
-                     view->group->variant == variants[i]->variant,
+        draw_row(view, variants[i], &scale,
                  area_part(body, (struct rect){0, i, body.at.width - 1, 1}));
 }
 
@@ -82,6 +114,7 @@ static int rows(const struct view *view) {
     int count = 0;
     for (size_t i = 0; i < view->snapshot->variant_count; i++)
         count += is_measured(&view->snapshot->variants[i]);
+    count += count > 0 && unmeasured(view);
     return count ? count : 1;
 }
 

@@ -13,7 +13,7 @@
 #include "tui/pieces.h"
 #include "engine/base/banned.h"
 
-enum { RANKS_NAMED = 4 };
+enum { RANKS_NAMED = 4, ENOUGH_STEPS = 10, BETWEEN = 4 };
 
 static void draw_field(const struct view *view, struct area area) {
     area_fill(area, STYLE_FIELD, " ");
@@ -94,17 +94,35 @@ static void put_cost(struct buf *out, const struct view *view) {
     if (!isnan(most)) buf_printf(out, " (up to %s so far)", format_duration(most * 1e9).text);
 }
 
+/* Without what is in force, which stands in the panel above. */
+static void put_short(struct buf *out, const struct settings *change) {
+    for (size_t i = 0; i < change->count; i++) {
+        const struct settings_pair *pair = &change->pairs[i];
+        bool is_written = strcmp(pair->value, SETTING_AS_WRITTEN) == 0;
+        buf_printf(out, "%s%s %s", i ? ", " : "", pair->key,
+                   is_written ? "as written" : pair->value);
+    }
+}
+
 static void draw_staged(const struct view *view, struct area area) {
+    static const char keys[] = "A apply  x forget ";
     CLEANUP(buf_done) struct buf words = BUF_INIT;
     CLEANUP(buf_done) struct buf cost = BUF_INIT;
-    size_t count = view->staging->change.count;
-    buf_printf(&words, " %zu staged: ", count);
+    const struct settings *change = &view->staging->change;
+    buf_printf(&words, " %zu staged: ", change->count);
+    size_t begin = words.size;
     staging_words(view->staging, &words);
     put_cost(&cost, view);
+    int width = utf8_columns(buf_text(&words)) + utf8_columns(buf_text(&cost)) +
+                utf8_columns(keys) + BETWEEN;
+    if (width > area.at.width) {
+        words.size = begin;
+        put_short(&words, change);
+    }
     const struct piece pieces[] = {
         {buf_text(&words), STYLE_STAGED, 0, false},
         {buf_text(&cost), STYLE_PLAIN, 2, false},
-        {"A apply  x forget ", STYLE_DIM, 1, true},
+        {keys, STYLE_DIM, 1, true},
     };
     pieces_draw(pieces, ARRAY_SIZE(pieces), " · ", STYLE_DIM, area);
 }
@@ -120,8 +138,27 @@ static const struct snapshot_switch *last_switch(const struct view *view) {
     return NULL;
 }
 
-static void draw_last(const struct snapshot_switch *change, struct area area) {
-    char what[300], cost[96] = "", reason[400] = "";
+static double median_under(const struct view *view, const struct snapshot_pairs *pairs) {
+    struct settings set = SETTINGS_INIT;
+    for (size_t i = 0; pairs && i < pairs->count; i++)
+        settings_put(&set, pairs->pairs[i].key, pairs->pairs[i].value);
+    const struct snapshot_variant *variant = snapshot_variant(view->snapshot, settings_key(&set));
+    settings_done(&set);
+    return pairs && variant && variant->clean >= ENOUGH_STEPS ? variant->median_ms : NAN;
+}
+
+/* Two medians, one after the other: no ratio is made of them. */
+static void put_gain(char *ret, size_t size, const struct view *view,
+                     const struct snapshot_switch *change) {
+    double before = median_under(view, change->from), after = median_under(view, change->to);
+    if (!isnan(before) && !isnan(after))
+        snprintf(ret, size, "a step %s, before %s", format_duration(after * 1e6).text,
+                 format_duration(before * 1e6).text);
+}
+
+static void draw_last(const struct view *view, const struct snapshot_switch *change,
+                      struct area area) {
+    char what[300], cost[96] = "", gain[96] = "", reason[400] = "";
     bool is_good = change->status == SWITCH_APPLIED;
     snprintf(what, sizeof what, " %.200s: %s", change->change, switch_status_name(change->status));
     if (is_good && change->has_at)
@@ -129,17 +166,25 @@ static void draw_last(const struct snapshot_switch *change, struct area area) {
                  change->lost_ms > 0 ? ", its first step " : "",
                  change->lost_ms > 0 ? format_duration(change->lost_ms * 1e6).text : "",
                  change->lost_ms > 0 ? " longer" : "");
+    if (is_good) put_gain(gain, sizeof gain, view, change);
     if (change->reason) snprintf(reason, sizeof reason, "%.300s", change->reason);
     if (change->file && change->has_line && !strstr(reason, change->file))
         snprintf(reason + strlen(reason), sizeof reason - strlen(reason), " (%.80s:%lld)",
                  change->file, (long long)change->line);
     const struct piece pieces[] = {
         {what, is_good ? STYLE_GOOD : STYLE_BAD, 0, false},
-        {cost, STYLE_PLAIN, 2, false},
+        {cost, STYLE_PLAIN, 3, false},
+        {gain, STYLE_STRONG, 2, false},
         {reason, STYLE_PLAIN, 0, false},
         {is_good ? "u undo " : "", STYLE_DIM, 1, true},
     };
     pieces_draw(pieces, ARRAY_SIZE(pieces), " · ", STYLE_DIM, area);
+}
+
+/* A measurement goes on by itself: what a person has staged meanwhile is what they look for. */
+static bool is_in_front(const struct snapshot_switch *pending, const struct view *view) {
+    if (!pending || (!view->is_tape && view->state == VIEW_ENDED)) return false;
+    return strcmp(pending->by, "baseline") != 0 || view->staging->change.count == 0;
 }
 
 static void draw(void *state, const struct view *view, struct area area, bool has_focus) {
@@ -153,12 +198,12 @@ static void draw(void *state, const struct view *view, struct area area, bool ha
     else if (view->message[0]) {
         area_text(area, 0, 0, view->message_style, " ");
         area_fit(area_shrink(area, 1, 0, 0, 0), ALIGN_LEFT, view->message_style, view->message);
-    } else if (pending && (view->is_tape || view->state != VIEW_ENDED))
+    } else if (is_in_front(pending, view))
         draw_pending(pending, area);
     else if (view->staging->change.count)
         draw_staged(view, area);
     else if (last)
-        draw_last(last, area);
+        draw_last(view, last, area);
     else
         area_text(area, 1, 0, STYLE_DIM,
                   "nothing staged: a key of a setting stages its next value");

@@ -182,6 +182,7 @@ def main() -> None:
     if rank == 0:
         print(f"trained {step} steps in {time.monotonic() - begin:.1f} s, loss {loss.item():.3f}", flush=True)
     if world > 1:
+        dist.barrier()  # gloo's threads let go of the last step here; torch waits for them below with the interpreter locked
         dist.destroy_process_group()
 
 

@@ -98,6 +98,8 @@ def _other(optimizer: Any) -> None:
     if threading.get_ident() != thread:
         return
     known = any(ref() is optimizer for ref in _seen)
+    if _step is not None:
+        core.loaded().stepped()
     if _graph_task() != -1:
         _after_backward = True
         if not known:

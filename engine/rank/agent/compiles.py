@@ -4,14 +4,19 @@
 from __future__ import annotations
 
 import os
+import re
+import threading
 import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from . import breaks, core, events, guard, switch, units
+from . import again, breaks, core, events, guard, switch, units
 from . import settings as text
+from .causes import Cause
+from .decode import decode
+from .look import Frame
 from .variants import Variant
 
 LIMIT = 4096
@@ -28,8 +33,13 @@ _codes: set[Any] = set()
 
 class Begun(NamedTuple):
     unit: Callable[[], Any]
+    index: int | None
     spec: Any
     variant: int
+    limits: tuple[int, ...] | None  # as the thread that compiles sees them
+    total: int | None  # versions of the code so far, under all settings
+    thread: str
+    inference: bool
 
 
 def _id(compile_id: Any) -> str:
@@ -50,19 +60,27 @@ def started(args: Any = None) -> None:
         elif name == "TRITON_AUTOTUNING":
             core.dirty(core.WHY["AUTOTUNE"])
         remember(getattr(args, "compile_id", None))
-        wake_boundary()
     except Exception as error:
         core.trouble("compile started", error)
 
 
-def remember(compile_id: Any) -> None:
-    if compile_id is None or _id(compile_id) in _begun:
-        return
-    unit = next(iter(units.on_stack()), None)
-    spec = getattr(unit.now, "spec", unit.now) if unit is not None else None
-    _begun[_id(compile_id)] = Begun(weakref.ref(unit) if unit is not None else core.nothing, spec, text.key(switch.current))
-    while len(_begun) > LIMIT:
-        _begun.popitem(last=False)
+def remember(compile_id: Any) -> Begun | None:
+    wake_boundary()
+    if compile_id is None:
+        return None
+    name = _id(compile_id)
+    if name not in _begun:
+        import torch
+
+        unit = next(iter(units.on_stack()), None)
+        spec = getattr(unit.now, "spec", unit.now) if unit is not None else None
+        held = weakref.ref(unit) if unit is not None else core.nothing
+        thread, inference = threading.current_thread().name, torch.is_inference_mode_enabled()
+        index = unit.index if unit is not None and unit.index >= 0 else None
+        _begun[name] = Begun(held, index, spec, text.key(switch.current), again.limits(), again.versions(), thread, inference)
+        while len(_begun) > LIMIT:
+            _begun.popitem(last=False)
+    return _begun[name]
 
 
 def register() -> None:
@@ -84,6 +102,7 @@ def watch(dynamo: Any) -> None:
         kept = getattr(utils, "_compilation_metrics", None)
         if getattr(kept, "maxlen", 0) and kept.maxlen < LIMIT:
             utils.set_compilation_metrics_limit(LIMIT)
+    again.watch(dynamo, remember, lambda name: _begun.get(_id(name)), _id)
     register()
     real = dynamo.reset
 
@@ -105,6 +124,7 @@ def _after_reset() -> None:
     _seen.clear()
     _codes.clear()
     Variant.forget()
+    again.forget()
     breaks.forget()
     register()
 
@@ -122,8 +142,7 @@ def poll() -> None:
         fresh.append(record)
     if fresh:
         _last = fresh[0]
-    compiled = {_tell(record) for record in reversed(fresh)} - {None}
-    breaks.poll(compiled.pop() if len(compiled) == 1 else None)
+    breaks.poll([_tell(record) for record in reversed(fresh)])
     register()
 
 
@@ -163,51 +182,128 @@ def _trigger(record: Any, code: Any, begun: Begun | None) -> str:
         return "backward"
     pair = (code, begun.spec if begun is not None else None)
     trigger = "first" if code not in _codes else "recompile" if pair in _seen else "variant"
+    if trigger == "recompile" and _is_first_of_code(record) and str(code[2]).startswith("torch_dynamo_resume_in_"):
+        trigger = "first"  # what follows a graph break is made anew with each version of what is before it
     if not getattr(record, "fail_type", None):
         _codes.add(code)
         _seen.add(pair)
     return trigger
 
 
-def _cause(record: Any, trigger: str) -> str | None:
-    cause = getattr(record, "recompile_reason", None)
-    if not cause or trigger != "recompile":
+def _is_first_of_code(record: Any) -> bool:
+    return str(record.compile_id).strip("[]").endswith("/0")
+
+
+def _reason(record: Any) -> str | None:
+    """torch's own, one line."""
+    reason = str(getattr(record, "recompile_reason", None) or "").strip()
+    return reason.splitlines()[0][:1000] if reason else None
+
+
+def _cause(record: Any, trigger: str, begun: Begun | None, asked: again.Again | None, hit: str | None) -> Cause | None:
+    if trigger == "variant":
+        return Cause("variant")
+    if trigger != "recompile":
         return None
-    return str(cause).strip().splitlines()[0][:1000]
+    if hit is not None and begun is not None and begun.limits is not None:
+        which = int(hit != "recompile_limit")
+        raised = again.raised_elsewhere(begun.limits[which], which, begun.thread)
+        if raised is not None:
+            place = asked.cause if asked is not None else Cause("unknown")
+            return Cause("limit_thread", hit, str(raised), f"{begun.limits[which]} ({begun.thread})", place.file, place.line)
+    if asked is not None:
+        return asked.cause
+    reason = getattr(record, "recompile_reason", None)
+    if reason:
+        return decode(str(reason), Frame())
+    if _is_first_of_code(record):
+        return Cause("code", file=record.co_filename, line=record.co_firstlineno)
+    return None
 
 
-def _tell(record: Any) -> int | None:
-    """Returns the index of the unit."""
+def _limit_hit(record: Any, begun: Begun | None) -> str | None:
+    """Which limit ended the compiling of this code: what it has runs on, all else runs eager from now on, or ends the call."""
+    kind, reason = str(getattr(record, "fail_type", None)), str(getattr(record, "fail_reason", None))
+    if "limit" not in f"{kind} {reason}".lower():
+        return None
+    found = re.search(r"(accumulated_)?(?:recompile_limit|cache_size_limit)", reason)
+    if found is not None:
+        return "accumulated_recompile_limit" if found[1] else "recompile_limit"
+    if kind != "FailOnRecompileLimitHit" or begun is None or begun.limits is None:
+        return None
+    return "accumulated_recompile_limit" if (begun.total or 0) >= begun.limits[1] else "recompile_limit"
+
+
+def _limits(record: Any, begun: Begun | None, hit: str | None) -> dict[str, Any] | None:
+    """How many versions the code has, shared by all that run it, and how many it may have."""
+    if begun is None or begun.limits is None or getattr(record, "is_forward", True) is False or getattr(record, "is_runtime", False):
+        return None
+    limit, accumulated = begun.limits
+    entries, total = getattr(record, "cache_size", None), begun.total
+    if hit == "recompile_limit":
+        entries = limit
+    new = int(not getattr(record, "fail_type", None))
+    counts = {"entries": None if entries is None else entries + new, "total": None if total is None else total + new}
+    found = {"limit": limit, "accumulated": accumulated, "hit": hit, **counts}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _code(record: Any, asked: again.Again | None) -> tuple[Any, Any, Any]:
+    if record.co_filename is None and asked is not None:
+        return asked.code
+    return record.co_filename, record.co_firstlineno, record.co_name
+
+
+_told: OrderedDict[str, tuple[str | None, Cause | None]] = OrderedDict()  # frame and cause of a version, for the backward that follows
+
+
+def _why(name: str, trigger: str, frame: str | None, cause: Cause | None) -> tuple[str | None, dict[str, Any]]:
+    """Frame and fields of the cause; the backward of a version is of the same frame, and was compiled again for the same cause."""
+    if trigger == "backward":
+        frame, cause = _told.get(name, (frame, cause))
+    elif trigger != "runtime":
+        _told[name] = frame, cause
+        while len(_told) > LIMIT:
+            _told.popitem(last=False)
+    return frame, cause.fields() if cause is not None else {}
+
+
+def _tell(record: Any) -> breaks.Compiled:
     name = _id(record.compile_id)
-    begun = _begun.get(name)
-    file, line, function = record.co_filename, record.co_firstlineno, record.co_name
+    begun, asked = _begun.get(name), again.of(name)
+    file, line, function = _code(record, asked)
     ms = _ms(record, "duration_us") or _ms(record, "dynamo_cumulative_compile_time_us")
     if ms is None and record.end_time_us and record.start_time_us:
         ms = (record.end_time_us - record.start_time_us) / 1e3
-    trigger = _trigger(record, (file, line, function), begun)
+    trigger, hit = _trigger(record, (file, line, function), begun), _limit_hit(record, begun)
     unit = begun.unit() if begun is not None else None
     if unit is not None and not unit.holds_parameters and trigger in ("first", "variant", "recompile"):
         unit.holds_parameters = bool(getattr(record, "param_count", None))
         units.births += 1
     graph = {"nodes": record.graph_node_count, "inputs": record.graph_input_count, "guards": record.guard_count}
     graph["breaks"] = getattr(record, "num_graph_breaks", None)
+    frame = f"{function} {os.path.basename(file)}:{line}" if file else None
+    frame, why = _why(name, trigger, frame, _cause(record, trigger, begun, asked, hit))
+    variant = begun.variant if begun is not None else text.key(switch.current)
+    index = unit.index if unit is not None else begun.index if begun is not None else None
     events.tell(
         "compile",
         ns=_ended_ns(record),
-        unit=None if unit is None else unit.index,
-        variant=begun.variant if begun is not None else text.key(switch.current),
+        unit=index,
+        variant=variant,
         id=name,
-        frame=f"{function} {os.path.basename(file)}:{line}" if file else None,
+        frame=frame,
         trigger=trigger,
         ms=round(ms or 0.0, 3),
         phases=_phases(record, ms or 0.0),
         cache=_cache(record) or None,
         graph={k: v for k, v in graph.items() if v is not None} or None,
-        cause=_cause(record, trigger),
-        failed=getattr(record, "fail_type", None),
+        cause=_reason(record) if trigger == "recompile" else None,
+        limits=_limits(record, begun, hit),
+        failed=hit if hit is not None and record.fail_type != "FailOnRecompileLimitHit" else record.fail_type,
+        **why,
     )
-    breaks.from_failure(record, None if unit is None else unit.index)
-    return None if unit is None else unit.index
+    return breaks.Compiled(record, unit, index, variant)
 
 
 def _cache(record: Any) -> dict[str, int]:

@@ -11,12 +11,14 @@ from typing import Any
 
 from . import (
     boundary,
+    bridge,
     capture,
     compiles,
     core,
     events,
     layout,
     nccl,
+    phases,
     plan,
     proposals,
     rank,
@@ -69,6 +71,7 @@ def on_torch(torch: Any, session: str) -> None:
     compiles.wake_boundary = boundary.wake
     boundary.watch(torch)
     os.register_at_fork(after_in_child=_in_child)
+    bridge.begin(torch, session)
     if "torch._dynamo" in sys.modules:
         on_dynamo(sys.modules["torch._dynamo"], session)
 
@@ -121,8 +124,10 @@ def _wake() -> bool:
 
     extension.start(os.path.join(_session, "sock"), json.dumps(hello).encode())
     state = "hooked"
+    bridge.ask()
     events.open_gate()
     boundary.started(extension.step)
+    phases.watch(_torch)
     boundary.wake()
     extension.plan_next(plan.next_after(0))
     tell_rank()

@@ -89,7 +89,8 @@ static void test_every_action_runs_everywhere_within_its_effects(void **state) {
         for (int action = 0; action < ACTION_COUNT; action++) {
             char text[64];
             unsigned effects, allowed = action_get((enum action_id)action)->effects |
-                                        APP_EFFECT_DRAW | APP_EFFECT_REPAINT | APP_EFFECT_THEME;
+                                        APP_EFFECT_DRAW | APP_EFFECT_REPAINT | APP_EFFECT_THEME |
+                                        APP_EFFECT_COPY;
             keys("Esc Esc");
             keys(places[k]);
             if (action == ACTION_WRITE && k > 0) continue; /* one file is enough */
@@ -98,6 +99,35 @@ static void test_every_action_runs_everywhere_within_its_effects(void **state) {
             assert_int_equal(effects & ~allowed, 0);
             script_settle(&screen);
         }
+}
+
+/* Each key that means something anywhere, in every panel, view, field and dialog, on screens from
+ * hardly any to huge: it draws, and Esc leads back. */
+static void test_every_key_everywhere_on_every_size(void **state) {
+    static const char *const places[] = {"",  "Tab", "Tab Tab", "Tab Tab Tab", "z",  "2",   "3",
+                                         "4", "5",   "6",       "@",           "F1", "d e", "/",
+                                         "W", "C"};
+    static const int sizes[][2] = {{1, 1}, {20, 5}, {80, 24}, {300, 80}};
+    static const size_t strides[] = {2, 1, 1, 9}; /* large ones take long */
+    size_t count;
+    const struct binding *bindings = keymap_bindings(&count);
+    (void)state;
+    for (size_t s = 0; s < ARRAY_SIZE(sizes); s++)
+        for (size_t p = 0; p < ARRAY_SIZE(places); p++)
+            for (size_t i = p % strides[s]; i < count; i += strides[s]) {
+                struct key key;
+                if (bindings[i].action == ACTION_WRITE) continue;
+                canvas_resize(screen.canvas, sizes[s][0], sizes[s][1]);
+                keys("Esc Esc Esc Esc 1");
+                keys(places[p]);
+                assert_true(key_read(bindings[i].key, &key));
+                app_key(screen.app, &key);
+                script_settle(&screen);
+                assert_int_equal(canvas_width(screen.canvas), sizes[s][0]);
+            }
+    canvas_resize(screen.canvas, 80, 24);
+    keys("Esc Esc Esc Esc x 1");
+    assert_true(shows("nothing staged"));
 }
 
 static void test_view_of_every_digit_has_a_panel(void **state) {
@@ -117,6 +147,32 @@ static void test_toggle_key_stages_and_x_forgets(void **state) {
     assert_true(shows("2 staged"));
     keys("x");
     assert_true(shows("nothing staged"));
+}
+
+static void test_copied_is_the_line_that_does_it_again(void **state) {
+    (void)state;
+    keys("y");
+    assert_string_equal(app_copied(screen.app), "inductop -- COMMAND");
+    assert_true(shows("to the clipboard: inductop -- COMMAND"));
+    keys("2 y");
+    assert_string_equal(app_copied(screen.app), "0  1  1000  is eager  -  0  0  -  -  training");
+    keys("6 y");
+    assert_true(shows("nothing to copy"));
+}
+
+static void test_columns_are_chosen_by_name(void **state) {
+    (void)state;
+    keys("2");
+    assert_true(shows("recomp"));
+    keys("C ^U \"rank step nonsense\" Enter");
+    assert_true(shows("column 'nonsense' is not known"));
+    keys("^U \"rank step\" Enter");
+    assert_false(shows("recomp"));
+    assert_true(shows("step"));
+    keys("C ^U \"mem\" Tab");
+    assert_true(shows("columns (none: all): memory"));
+    keys("^U Enter");
+    assert_true(shows("recomp"));
 }
 
 static void test_tape_refuses_changes(void **state) {
@@ -156,8 +212,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_every_action_runs_everywhere_within_its_effects,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_every_key_everywhere_on_every_size, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_view_of_every_digit_has_a_panel, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_toggle_key_stages_and_x_forgets, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_copied_is_the_line_that_does_it_again, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_columns_are_chosen_by_name, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_tape_refuses_changes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_k_never_leaves_and_q_does, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_keys_without_a_drawing_between_are_safe, set_up,

@@ -56,8 +56,7 @@ static void test_toggle_visits_values_in_order(void **state) {
         while (last > 0 && !turns[i].visited[last - 1]) last--;
         for (size_t k = 0; k < last; k++) {
             const char *wanted = turns[i].visited[k];
-            assert_int_equal(staging_turn(&staging, (enum setting_id)id, 1, turns[i].device, NULL),
-                             0);
+            assert_int_equal(staging_turn(&staging, key, 1, turns[i].device, NULL), 0);
             const char *next = staging_next(&staging, key);
             if (wanted)
                 assert_string_equal(next, wanted);
@@ -76,9 +75,9 @@ static void test_turning_back_undoes_turning(void **state) {
             continue;
         staging_clear(&staging);
         for (size_t k = 0; k < count; k++)
-            staging_turn(&staging, (enum setting_id)id, 1, "cuda", NULL);
+            staging_turn(&staging, setting_get((enum setting_id)id)->key, 1, "cuda", NULL);
         for (size_t k = 0; k < count; k++)
-            staging_turn(&staging, (enum setting_id)id, -1, "cuda", NULL);
+            staging_turn(&staging, setting_get((enum setting_id)id)->key, -1, "cuda", NULL);
         assert_int_equal(staging.change.count, 0);
     }
 }
@@ -86,9 +85,22 @@ static void test_turning_back_undoes_turning(void **state) {
 static void test_what_cannot_act_is_not_staged_and_says_why(void **state) {
     struct err err;
     (void)state;
-    assert_true(staging_turn(&staging, SETTING_CUDAGRAPHS, 1, "cpu", &err) < 0);
+    assert_true(staging_turn(&staging, "cudagraphs", 1, "cpu", &err) < 0);
     assert_string_equal(err.message, "cudagraphs: n/a: no CUDA device");
     assert_int_equal(staging.change.count, 0);
+}
+
+static void test_a_unit_is_turned_by_itself(void **state) {
+    struct err err;
+    (void)state;
+    staging_clear(&staging);
+    settings_clear(&staging.now);
+    settings_put(&staging.now, "dynamic", "on");
+    assert_int_equal(staging_turn(&staging, "Net/dynamic", 1, "cpu", NULL), 0);
+    assert_string_equal(staging_next(&staging, "Net/dynamic"), "on");
+    assert_null(staging_next(&staging, "dynamic"));
+    assert_true(staging_turn(&staging, "Net/cudagraphs", 1, "cpu", &err) < 0);
+    assert_true(staging_turn(&staging, "Net/", 1, "cpu", &err) < 0);
 }
 
 static void test_what_is_in_force_is_staged_no_more(void **state) {
@@ -127,6 +139,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_turning_back_undoes_turning, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_cannot_act_is_not_staged_and_says_why, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_a_unit_is_turned_by_itself, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_in_force_is_staged_no_more, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_aim_leads_to_the_target, set_up, tear_down),
     };

@@ -325,8 +325,10 @@ static void recompile(struct store *store, int rank, double t, int now, double m
          "'t':%f,'rank':%d,'unit':0,'variant':0,'id':'0/1','frame':'forward train.py:9','trigger':"
          "'recompile','ms':%f,'cause':'0/0: tensor \\u0027x\\u0027 size mismatch at index 0. "
          "expected 8,"
-         " actual %d','phases':{'dynamo':1.5},'graph':{'nodes':4}",
-         t, rank, ms, now);
+         " actual %d','cause_id':'size','source':'x[0]','words':'size of x[0]: 8, now %d','remedy':"
+         "'dynamic=on','file':'/a/train.py','line':9,'limits':{'entries':2,'limit':8},"
+         "'phases':{'dynamo':1.5},'graph':{'nodes':4}",
+         t, rank, ms, now, now);
 }
 
 static void test_recompiles_by_cause(void **state) {
@@ -343,22 +345,34 @@ static void test_recompiles_by_cause(void **state) {
     recompile(store, 0, 4, 7, 500);
     tell(store, "compile", "'t':5,'rank':0,'variant':0,'id':'1/0','trigger':'first','ms':5");
     tell(store, "compile", "'t':5,'rank':1,'variant':0,'id':'2/0','trigger':'recompile','ms':5");
+    tell(store, "compile",
+         "'t':5,'rank':0,'variant':0,'id':'0/1','frame':'forward train.py:9','trigger':'backward',"
+         "'ms':2000,'cause_id':'size','source':'x[0]','words':'size of x[0]: 8, now 7'");
+    tell(store, "compile",
+         "'t':5,'rank':0,'variant':0,'id':'3/0','frame':'other','trigger':'backward','ms':9,"
+         "'cause_id':'size','source':'x[0]','words':'size of x[0]: 8, now 7'");
     const struct snapshot *snapshot = snapshot_take(store, 5);
     assert_int_equal(snapshot->cause_count, 2);
     const struct snapshot_cause *cause = snapshot->causes[0];
     assert_int_equal(cause->count, 3);
-    assert_true(fabs(cause->seconds - 3) < 1e-9);
+    assert_true(fabs(cause->seconds - 5) < 1e-9); /* with the backward that followed */
     assert_string_equal(cause->words, "size of x[0]: 8, now 7");
     assert_string_equal(cause->frame, "forward train.py:9");
-    assert_non_null(strstr(cause->remedy, "dynamic=on"));
+    assert_string_equal(cause->remedy, "dynamic=on");
+    assert_string_equal(cause->id, "size");
+    assert_string_equal(cause->source, "x[0]");
+    assert_true(cause->has_line && cause->line == 9);
+    assert_string_equal(cause->file, "/a/train.py");
     assert_string_equal(cause->ranks, "0,1");
     assert_true(cause->last_rank == 0 && cause->last_t == 4 && cause->last_step == 6);
     assert_string_equal(snapshot->causes[1]->words, "no cause was told");
-    assert_int_equal(snapshot->compile_count, 5);
+    assert_int_equal(snapshot->compile_count, 7);
     const struct snapshot_compile *compile = snapshot->compiles[0];
     assert_string_equal(compile->unit_name, "Net");
     assert_true(compile->dynamo_ms == 1.5 && isnan(compile->aot_ms) && compile->step == 5);
     assert_string_equal(snapshot_pair(compile->graph, "nodes"), "4");
+    assert_string_equal(snapshot_pair(compile->limits, "limit"), "8");
+    assert_string_equal(compile->words, "size of x[0]: 8, now 6");
     assert_null(compile->cache);
     assert_null(snapshot->compiles[3]->unit_name);
     snapshot_unref(snapshot);
@@ -460,15 +474,25 @@ static void test_breaks_by_place(void **state) {
     a_break(store, 0, 4, 5);
     a_break(store, 0, 2, 5); /* told again */
     a_break(store, 0, 1, 6);
+    tell(store, "break",
+         "'t':5,'rank':0,'unit':0,'variant':7,'frame':'f','file':'/a/m.py','line':5,'reason':"
+         "'print','count':2,'effect':'eager','runs':3,'class':'K','explanation':'e','remedy':'r',"
+         "'framework':true,'inside':'/b/c.py:3'");
+    tell(store, "break", "'t':5,'rank':0,'variant':0,'reason':'split','count':9,'effect':'ddp'");
     const struct snapshot *snapshot = snapshot_take(store, 5);
-    assert_int_equal(snapshot->break_count, 2);
-    assert_int_equal(snapshot->breaks[0]->count, 5);
-    assert_string_equal(snapshot->breaks[0]->ranks, "0,1");
-    assert_int_equal(snapshot->breaks[1]->line, 6);
-    assert_int_equal(snapshot->event_count, 3);
+    assert_int_equal(snapshot->break_count, 3);
+    const struct snapshot_break *shown = snapshot->breaks[0];
+    assert_int_equal(shown->count, 7); /* each set of settings compiled it by itself */
+    assert_string_equal(shown->ranks, "0,1");
+    assert_true(shown->is_eager && shown->is_framework && shown->has_runs && shown->runs == 3);
+    assert_string_equal(shown->kind, "K");
+    assert_string_equal(shown->inside, "/b/c.py:3");
+    assert_true(snapshot->breaks[1]->line == 6 && !snapshot->breaks[1]->has_runs);
+    assert_true(snapshot->breaks[2]->is_meant && !snapshot->breaks[2]->file);
+    assert_int_equal(snapshot->event_count, 4);
     assert_string_equal(snapshot->events[1]->place, "m.py:5");
     assert_string_equal(snapshot->events[1]->ranks, "0,1");
-    assert_int_equal(snapshot->ranks[0]->breaks, 2);
+    assert_int_equal(snapshot->ranks[0]->breaks, 3); /* without the split that is meant */
     snapshot_unref(snapshot);
     store_free(store);
 }

@@ -467,7 +467,7 @@ static void test_summary_of_nothing_and_of_many(void **state) {
     summary_table(store, &buf, 80);
     assert_non_null(strstr(buf_text(&buf), "group a\nas written\n    0      1   100.0"));
     assert_non_null(strstr(
-        buf_text(&buf), "   11      1   111.0  -                        -      0      0       -\n"
+        buf_text(&buf), "   11      1   111.0  -                        -      0      0       -       -\n"
                         "  ... and 52 more, median ms 112.0 to 163.0\n"
                         "group b\nas written\n    0      1    3.00"));
     buf_done(&buf);
@@ -509,7 +509,7 @@ static void test_summary_event_says_the_same(void **state) {
         "{\"id\":5,\"by\":\"viewer\",\"to\":{\"backend\":\"x\"},\"status\":\"refused\",\"reason\":"
         "\"no such backend\"}],"
         "\"drops\":{\"steps\":2,\"events\":0,\"bad\":0},"
-        "\"causes\":[{\"frame\":\"\",\"cause\":\"no cause was told\",\"count\":1,\"seconds\":0.5,"
+        "\"causes\":[{\"frame\":\"\",\"words\":\"no cause was told\",\"count\":1,\"seconds\":0.5,"
         "\"ranks\":\"0\",\"last_rank\":0,\"last_t\":21.0,\"last_step\":81}]}");
     buf_done(&buf);
     event_done(&event);

@@ -108,13 +108,17 @@ static void test_storm(void **state) {
     struct feed *feed = open_tape("storm");
     run_to(feed, 1e9);
     look(feed);
-    assert_true(shown->ranks[0]->recompiles == 7 && shown->ranks[0]->compile_s > 10);
+    assert_true(shown->ranks[0]->recompiles == 8 && shown->ranks[0]->compile_s > 10);
     assert_int_equal(shown->cause_count, 1);
-    assert_int_equal(shown->causes[0]->count, 7);
+    assert_int_equal(shown->causes[0]->count, 8);
     assert_non_null(strstr(shown->causes[0]->words, "size of x[0]: "));
+    const struct snapshot_compile *last = shown->compiles[shown->compile_count - 1];
+    assert_string_equal(last->failed, "recompile_limit");
+    assert_string_equal(snapshot_pair(last->limits, "hit"), "recompile_limit");
+    assert_string_equal(snapshot_pair(last->limits, "entries"), "8");
     assert_non_null(shown->causes[0]->remedy);
     assert_true(shown->compiles[1]->dynamo_ms > 0 && shown->compiles[1]->has_step);
-    assert_int_equal(shown->break_count, 1);
+    assert_int_equal(shown->break_count, 0); /* a limit is none */
     feed_free(feed);
 }
 

@@ -175,7 +175,7 @@ static void test_step_record_tells_all(void **state) {
     (void)state;
     struct step_record record = {
         .why = STEP_WHY_FIRST | STEP_WHY_COMPILE,
-        .valid = 0xff,
+        .valid = 0x1ff,
         .data_ns = 1000000,
         .forward_ns = 2000000,
         .backward_ns = 3000000,
@@ -186,17 +186,19 @@ static void test_step_record_tells_all(void **state) {
         .cpu_peak_bytes = 3,
         .device_bytes = 4,
         .device_peak_bytes = 5,
+        .allocs = 6,
     };
     struct event event;
     event_from_step(&record, 0, 0, &event);
     struct buf buf = BUF_INIT;
     event_print(&event, &buf);
-    assert_string_equal(buf_text(&buf),
-                        "{\"v\":1,\"kind\":\"step\",\"t\":0.0,\"rank\":0,\"step\":0,\"data_ms\":1."
-                        "0,\"forward_ms\":2.0,\"backward_ms\":3.0,"
-                        "\"optimizer_ms\":4.0,\"variant\":0,\"clean\":false,\"why\":[\"first\","
-                        "\"compile\"],\"ops\":12,\"rss\":1,"
-                        "\"cpu_bytes\":2,\"cpu_peak\":3,\"device_bytes\":4,\"device_peak\":5}");
+    assert_string_equal(
+        buf_text(&buf),
+        "{\"v\":1,\"kind\":\"step\",\"t\":0.0,\"rank\":0,\"step\":0,\"data_ms\":1."
+        "0,\"forward_ms\":2.0,\"backward_ms\":3.0,"
+        "\"optimizer_ms\":4.0,\"variant\":0,\"clean\":false,\"why\":[\"first\","
+        "\"compile\"],\"ops\":12,\"rss\":1,"
+        "\"cpu_bytes\":2,\"cpu_peak\":3,\"device_bytes\":4,\"device_peak\":5,\"allocs\":6}");
     assert_int_equal(event_check(&event, NULL), 0);
     event_done(&event);
     buf_done(&buf);

@@ -36,7 +36,8 @@ static struct step_record any_record(void) {
         .device_peak_bytes = 0,
         .variant = (uint32_t)next(UINT64_C(1) << 31),
         .ops = (uint32_t)next(100000),
-        .valid = (uint32_t)next(256),
+        .allocs = (uint32_t)next(100000),
+        .valid = (uint32_t)next(512),
         .why = next(2) ? (uint32_t)next(512) : 0,
     };
     if (next(16) == 0) record.why |= STEP_WHY_UNKNOWN;

@@ -83,7 +83,7 @@ class Connection:
         return [payload for k, payload in self.frames if k == kind]
 
     def steps(self) -> list[dict[str, int]]:
-        names = "step end dur data forward backward optimizer rss cpu cpu_peak device device_peak variant ops valid why seq reserved"
+        names = "step end dur data forward backward optimizer rss cpu cpu_peak device device_peak variant ops valid why seq allocs"
         found = []
         for payload in self.of(STEPS):
             assert len(payload) % STEP.size == 0
@@ -599,6 +599,62 @@ def test_readings_and_dirty_bits_go_into_the_step_in_progress(engine: Engine, sc
     assert steps[1]["data"] == 750 and steps[1]["ops"] == 42 and steps[1]["forward"] >= 2_000_000
     assert steps[1]["valid"] & 31 == 19 and steps[2]["valid"] & 31 == 0
     assert steps[1]["why"] == 2 | 32 and steps[2]["why"] == 0
+
+
+def test_timed_callables_are_the_phases_and_leave_no_trace(engine: Engine, script) -> None:
+    engine.listen()
+    run = script("""
+        import gc, traceback
+        join(); start()
+        core.step()
+
+        class Batches:
+            def __next__(self):
+                time.sleep(0.002)
+                return self
+        def backward(x, fail=False):
+            "doc"
+            time.sleep(0.003)
+            if fail:
+                raise ValueError("theirs")
+            return x
+        plain = backward
+        Batches.__next__ = core.timed(1, Batches.__next__)
+        backward = core.timed(4, backward)
+        one = Batches()
+        say(same=[next(one) is one, one.__next__() is one, backward(7) == 7, backward(x=8) == 8, backward.__name__ == "backward",
+                  backward.__doc__ == "doc", backward.__wrapped__ is plain, callable(backward)])
+        core.step()
+        threading.Thread(target=backward, args=(1,)).start()
+        wait(lambda: threading.active_count() == 1)
+        core.step()
+        try:
+            backward(1, fail=True)
+        except ValueError as error:
+            say(frames=[f.name for f in traceback.extract_tb(error.__traceback__)])
+        core.step()
+        for bad in ((2, plain), (1, 3), (1,), ()):
+            try:
+                core.timed(*bad)
+            except (ValueError, TypeError):
+                continue
+            say(accepted=len(bad))
+        before = sys.getrefcount(one), sys.getrefcount(plain)
+        for _ in range(1000):
+            next(one) if False else one.__next__, backward.__name__
+        gc.collect()
+        say(leaked=[sys.getrefcount(one) - before[0], sys.getrefcount(plain) - before[1]])
+    """)
+    conn = engine.accept()
+    conn.until(lambda: conn.ended)
+    said = run.end()
+    assert said[0] == {"same": [True] * 8}
+    assert said[1]["frames"][-1] == "backward" and len(said[1]["frames"]) == 2
+    assert said[2:] == [{"leaked": [0, 0]}]
+    steps = conn.steps()
+    assert steps[1]["data"] >= 4_000_000 and steps[1]["backward"] >= 6_000_000 and steps[1]["valid"] & 15 == 15
+    assert steps[2]["valid"] & 15 == 0  # another thread's
+    assert steps[3]["backward"] >= 3_000_000
 
 
 def test_forked_child_is_inert_and_the_parents_stream_is_whole(engine: Engine, script) -> None:

@@ -42,7 +42,8 @@ static void test_no_clash(void **state) {
             if (strcmp(rows[i].key, rows[j].key)) continue;
             for (int scope = 0; scope < KEY_SCOPE_COUNT; scope++) {
                 unsigned held = keymap_scopes((enum key_scope)scope);
-                if (held & 1u << KEY_SCOPE_ALL) held |= 1u << KEY_SCOPE_REPLAY;
+                if (held & 1u << KEY_SCOPE_ALL)
+                    held |= 1u << KEY_SCOPE_REPLAY | 1u << KEY_SCOPE_DEEPER;
                 if (rows[i].scopes & held && rows[j].scopes & held)
                     fail_msg("'%s' means %s and %s in %s", rows[i].key,
                              action_get(rows[i].action)->name, action_get(rows[j].action)->name,
@@ -95,7 +96,7 @@ static void test_a_way_out_everywhere(void **state) {
         {KEY_SCOPE_ALL, "q", ACTION_QUIT},        {KEY_SCOPE_ALL, "^C", ACTION_INTERRUPT},
         {KEY_SCOPE_HELP, "q", ACTION_BACK},       {KEY_SCOPE_HELP, "Esc", ACTION_BACK},
         {KEY_SCOPE_DIALOG, "Esc", ACTION_CANCEL}, {KEY_SCOPE_FIELD, "Esc", ACTION_CANCEL},
-        {KEY_SCOPE_JOB, "^]", ACTION_INPUT_END},  {KEY_SCOPE_SETTINGS, "Esc", ACTION_BACK},
+        {KEY_SCOPE_JOB, "^]", ACTION_INPUT_END},  {KEY_SCOPE_DEEPER, "Esc", ACTION_BACK},
     };
     for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
         struct key key;
@@ -168,11 +169,14 @@ static void test_footer(void **state) {
     (void)state;
     char text[512];
     footer_text(text, keymap_scopes(KEY_SCOPE_SETTINGS), 200);
-    assert_string_equal(text, "F1 help  m f d c s o toggle  A apply  u undo  b baseline  P presets "
-                              " p freeze  z zoom  e edit  @ log  q quit");
+    assert_string_equal(text, "F1 help  m f d c s o toggle  A apply  u undo  b baseline  1-6 views "
+                              " P presets  p freeze  z zoom  e edit  @ log  q quit");
     footer_text(text, keymap_scopes(KEY_SCOPE_SETTINGS), 80);
     assert_string_equal(
-        text, "F1 help  m f d c s o toggle  A apply  u undo  b baseline  P presets  q quit");
+        text, "F1 help  m f d c s o toggle  A apply  u undo  b baseline  1-6 views  q quit");
+    unsigned deeper = keymap_scopes(KEY_SCOPE_SETTINGS) | 1u << KEY_SCOPE_DEEPER;
+    footer_text(text, deeper, 40);
+    assert_string_equal(text, "F1 help  Esc back  q quit");
     footer_text(text, keymap_scopes(KEY_SCOPE_SETTINGS), 20);
     assert_string_equal(text, "F1 help  q quit");
     footer_text(text, keymap_scopes(KEY_SCOPE_JOB), 80);

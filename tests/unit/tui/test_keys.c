@@ -131,17 +131,17 @@ static void test_bytes_one_at_a_time(void **state) {
     }
 }
 
-static void test_lone_escape_waits_50_ms(void **state) {
+static void test_lone_escape_waits_40_ms(void **state) {
     (void)state;
     feed("\x1b", 1000 * MS);
     assert_string_equal(buf_text(&heard), "");
-    assert_int_equal(keys_deadline_ns(keys), 1050 * MS);
-    keys_tick(keys, 1049 * MS);
+    assert_int_equal(keys_deadline_ns(keys), 1040 * MS);
+    keys_tick(keys, 1039 * MS);
     assert_string_equal(buf_text(&heard), "");
-    keys_tick(keys, 1050 * MS);
+    keys_tick(keys, 1040 * MS);
     assert_string_equal(buf_text(&heard), "Esc ");
     assert_int_equal(keys_deadline_ns(keys), 0);
-    feed("q", 1060 * MS);
+    feed("q", 1050 * MS);
     assert_string_equal(buf_text(&heard), "Esc q ");
 }
 
@@ -152,14 +152,51 @@ static void test_late_byte_after_escape_is_its_own_key(void **state) {
     assert_string_equal(buf_text(&heard), "Esc q ");
 }
 
+/* The rest of a key that comes behind its ESC, byte by byte, as late as it may. */
+static void test_rest_of_a_key_is_no_keys_of_its_own(void **state) {
+    (void)state;
+    static const struct {
+        const char *bytes, *keys;
+    } late[] = {
+        {"\x1b[A", "Esc Up "},
+        {"\x1bOA", "Esc Up "},
+        {"\x1b[1;5A", "Esc Ctrl-Up "},
+        {"\x1b[<0;5;3M", "Esc mouse0/1@4,2 "},
+        {"\x1b[5~", "Esc PgUp "},
+        {"\x1b[15~A", "Esc F5 A "},
+        {"\x1b[\x1b[A", "Esc [ Esc Up "},
+        {"\x1b[", "Esc [ "},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(late); i++) {
+        uint64_t now = 1000 * MS;
+        begin("xterm");
+        for (const char *c = late[i].bytes; *c; c++, now += 200 * MS) {
+            keys_tick(keys, now);
+            keys_feed(keys, c, 1, now);
+        }
+        keys_tick(keys, now + 300 * MS);
+        if (strcmp(buf_text(&heard), late[i].keys))
+            fail_msg("row %zu: '%s', not '%s'", i, buf_text(&heard), late[i].keys);
+    }
+    begin("xterm");
+    feed("\x1b", 1000 * MS);
+    feed("[A", 1300 * MS); /* nobody looked at the time meanwhile */
+    assert_string_equal(buf_text(&heard), "Up ");
+    begin("xterm");
+    feed("\x1b", 1000 * MS);
+    keys_tick(keys, 1040 * MS);
+    feed("[A", 2040 * MS);
+    assert_string_equal(buf_text(&heard), "Esc [ A ");
+}
+
 static void test_two_escapes(void **state) {
     (void)state;
     feed("\x1b\x1b", 1000 * MS);
-    keys_tick(keys, 1050 * MS);
+    keys_tick(keys, 1040 * MS);
     assert_string_equal(buf_text(&heard), "Esc Esc ");
     begin("xterm");
     feed("\x1b\x1b\x1b\x1b", 2000 * MS);
-    keys_tick(keys, 2050 * MS);
+    keys_tick(keys, 2040 * MS);
     assert_int_equal(keys_deadline_ns(keys), 0);
     feed("q", 2100 * MS);
     assert_non_null(strstr(buf_text(&heard), "Esc Esc Esc Esc q "));
@@ -229,6 +266,15 @@ static void test_endless_string_does_not_hold_keys(void **state) {
     assert_string_equal(buf_text(&heard), "q ");
 }
 
+static void test_string_that_never_ends_lets_control_keys_through(void **state) {
+    (void)state;
+    uint64_t now = MS;
+    feed("\x1b]0;title", now);
+    for (const char *c = "abc\rq\x1b]\x03q\x1bPx\x1b[Aq\x1b]0;t\x1b\\\\"; *c; c++, now += 20 * MS)
+        keys_feed(keys, c, 1, now);
+    assert_string_equal(buf_text(&heard), "Enter q Alt-] ^C q Up q \\ ");
+}
+
 static void test_random_bytes(void **state) {
     (void)state;
     static const char *const bits[] = {
@@ -287,13 +333,15 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_bytes_to_keys),
         TEST(test_bytes_one_at_a_time),
-        TEST(test_lone_escape_waits_50_ms),
+        TEST(test_lone_escape_waits_40_ms),
         TEST(test_late_byte_after_escape_is_its_own_key),
+        TEST(test_rest_of_a_key_is_no_keys_of_its_own),
         TEST(test_two_escapes),
         TEST(test_cut_sequence_waits_longer),
         TEST(test_paste_is_bounded_and_ends),
         TEST(test_other_terminals),
         TEST(test_endless_string_does_not_hold_keys),
+        TEST(test_string_that_never_ends_lets_control_keys_through),
         TEST(test_random_bytes),
         TEST(test_names_come_back),
     };

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/data/shares.h"
+
+#include <math.h>
+
+#include "engine/base/banned.h"
+
+const char *const share_names[SHARE_COUNT] = {"data", "forward", "backward", "optimizer"};
+
+void shares_add(struct shares *shares, const struct step_record *record) {
+    static const uint32_t bits[SHARE_COUNT] = {STEP_HAS_DATA, STEP_HAS_FORWARD, STEP_HAS_BACKWARD,
+                                               STEP_HAS_OPTIMIZER};
+    const uint64_t ns[SHARE_COUNT] = {record->data_ns, record->forward_ns, record->backward_ns,
+                                      record->optimizer_ns};
+    const uint32_t any = STEP_HAS_DATA | STEP_HAS_FORWARD | STEP_HAS_BACKWARD | STEP_HAS_OPTIMIZER;
+    if (record->why || !record->dur_ns || !(record->valid & any)) return;
+    shares->steps++;
+    shares->ms += (double)record->dur_ns / 1e6;
+    for (int i = 0; i < SHARE_COUNT; i++)
+        if (record->valid & bits[i]) shares->of[i] += (double)ns[i] / 1e6;
+}
+
+double shares_mean_ms(const struct shares *shares, enum share_phase phase) {
+    return shares->steps ? shares->of[phase] / (double)shares->steps : NAN;
+}

@@ -1,0 +1,26 @@
+/* Where the time of a rank's clean steps went under one set of settings: sums over the steps that told it. What no step told stays 0
+ * and has no steps.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef INDUCTOP_DATA_SHARES_H
+#define INDUCTOP_DATA_SHARES_H
+
+#include <stdint.h>
+
+#include "engine/wire/record.h"
+
+enum share_phase { SHARE_DATA, SHARE_FORWARD, SHARE_BACKWARD, SHARE_OPTIMIZER, SHARE_COUNT };
+
+struct shares {
+    uint64_t steps;        /* clean ones that told any phase */
+    double ms;             /* of all of each */
+    double of[SHARE_COUNT]; /* ms; a phase that a step did not tell counts as none of it */
+};
+
+extern const char *const share_names[SHARE_COUNT]; /* "data", ... */
+
+void shares_add(struct shares *shares, const struct step_record *record);
+
+/* Mean of a phase in a step, ms; NaN when no step told any. */
+double shares_mean_ms(const struct shares *shares, enum share_phase phase);
+
+#endif

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recompiles at the moment when torch decides on one: the reason decoded while the frame is at hand, and the limits as its thread sees them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import types
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from . import core, layout
+from .causes import Cause
+from .decode import decode
+from .look import Frame, is_library
+
+MOST = 4096
+LIMITS = (("recompile_limit", "cache_size_limit"), ("accumulated_recompile_limit", "accumulated_cache_size_limit"))
+
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_asked: OrderedDict[str, Again] = OrderedDict()
+_changed: defaultdict[Any, set[str]] = defaultdict(set)  # (code, spec) -> sources that changed since the last reset
+_thread_limits: dict[str, tuple[int, ...]] = {}
+
+
+class Again(NamedTuple):
+    cause: Cause
+    code: tuple[str, int, str]  # file, first line, name
+
+
+def limits() -> tuple[int, ...] | None:
+    """recompile_limit and accumulated_recompile_limit on this thread: since 2.12 each thread has its own."""
+    from torch._dynamo import config
+
+    found = tuple(next((getattr(config, name) for name in names if hasattr(config, name)), 0) for names in LIMITS)
+    if not all(found):
+        return None
+    if len(_thread_limits) < 64:
+        _thread_limits[threading.current_thread().name] = found
+    return found
+
+
+def raised_elsewhere(limit: int, which: int, thread: str) -> int | None:
+    """The limit on another thread, where it is higher."""
+    limits()
+    highest = max((found[which] for name, found in _thread_limits.items() if name != thread), default=0)
+    return highest if highest > limit else None
+
+
+def of(name: str) -> Again | None:
+    return _asked.get(name)
+
+
+def forget() -> None:
+    """After a reset everything is compiled for the first time."""
+    _changed.clear()
+
+
+def watch(dynamo: Any, begin: Callable[[Any], Any], begun: Callable[[str], Any], identity: Callable[[Any], str]) -> None:
+    """`begin(compile id)` notes the beginning of a compilation, `begun(name)` finds it again, `identity` names one."""
+    from torch._dynamo import convert_frame
+
+    real = getattr(convert_frame, "get_and_maybe_log_recompilation_reasons", None)
+    if real is None:
+        return  # the reason is told by the metrics alone
+
+    def get_and_maybe_log_recompilation_reasons(entries: Any, frame: Any, *rest: Any, **named: Any) -> Any:
+        reasons = real(entries, frame, *rest, **named)
+        _ask(frame, reasons)
+        return reasons
+
+    @core.shield()
+    def _ask(frame: Any, reasons: Any) -> None:
+        from torch._guards import CompileContext
+
+        compile_id = CompileContext.current_compile_id()
+        if compile_id is None:
+            return
+        now = begin(compile_id)
+        _asked[identity(compile_id)] = _look(frame, reasons, now, begun)
+        while len(_asked) > MOST:
+            _asked.popitem(last=False)
+
+    get_and_maybe_log_recompilation_reasons.__wrapped__ = real
+    convert_frame.get_and_maybe_log_recompilation_reasons = get_and_maybe_log_recompilation_reasons
+
+
+def _look(frame: Any, reasons: list[str], now: Any, begun: Callable[[str], Any]) -> Again:
+    from torch._dynamo import config
+
+    reason = reasons[0] if reasons else ""
+    code = frame.f_code
+    looked = Frame(frame, _called_at())
+    looked.automatic = bool(config.automatic_dynamic_shapes and config.assume_static_by_default)
+    looked.firsts = _changed[(code, now.spec)]
+    looked.inference_now = now.inference
+    former = begun(reason.partition(":")[0])
+    looked.inference_then = former.inference if former is not None else False
+    return Again(decode(reason, looked), (code.co_filename, code.co_firstlineno, code.co_name))
+
+
+def versions() -> int | None:
+    """Of the code that is being compiled on this thread, under all settings, before this one."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and (frame.f_code.co_name != "_compile" or not frame.f_code.co_filename.endswith("convert_frame.py")):
+        frame = frame.f_back
+    code = frame.f_locals.get("code") if frame is not None else None
+    if not isinstance(code, types.CodeType):
+        return None
+    from torch._dynamo import eval_frame
+
+    count = getattr(eval_frame, "_get_total_cache_entry_count", None)
+    if count is not None:
+        return int(count(code))
+    entries = getattr(layout.insides, "entries", None)
+    return len(entries(code)) if entries is not None else None
+
+
+def _called_at() -> tuple[str, int] | None:
+    """The innermost line of the script on the stack."""
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith(_HERE) and not is_library(file):
+            return file, frame.f_lineno
+        frame = frame.f_back
+    return None

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A training job in order, and the same with one fault: FAULT says which (none: a job in order).
+
+data        the data loader takes most of the step
+sizes       another size every step, each compiled for itself
+limit       the same until torch gives the function up
+number      a number in the module counts the steps
+off         nothing is compiled
+past        compiled, and called by another way
+straggler   rank 1 takes longer for its data
+"""
+
+import os
+import time
+
+import torch
+import torch.distributed as dist
+from loop import RANK, WORLD, done, labels, seeded, steps, tell
+from model import Net
+from torch import nn
+from torch.nn import functional as F
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, Dataset
+
+FAULT = os.environ.get("FAULT", "none")
+PER_STEP_S = 0.012
+
+
+class Samples(Dataset):
+    def __len__(self):
+        return 10**6
+
+    def __getitem__(self, index):
+        slow = FAULT == "data" or (FAULT == "straggler" and RANK == 1)
+        time.sleep(4 * PER_STEP_S if slow else 0)
+        return index
+
+
+class Counting(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net, self.calls = Net(), 0
+
+    def forward(self, x):
+        if FAULT == "number":
+            self.calls += 1
+            x = x * (1 + self.calls / 1e6)
+        return self.net(x)
+
+
+if WORLD > 1:
+    dist.init_process_group("gloo")
+torch.manual_seed(0)
+if FAULT == "limit":
+    torch._dynamo.config.recompile_limit = 4
+net = Counting()
+inner = DistributedDataParallel(net) if WORLD > 1 else net
+model = inner if FAULT == "off" else torch.compile(inner, backend="eager", dynamic=False)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.05)
+loss = torch.tensor(0.0)
+for step, _ in zip(steps(), DataLoader(Samples(), batch_size=1), strict=False):
+    size = 8 + (step % 6 if FAULT in ("sizes", "limit") else 0)
+    time.sleep(PER_STEP_S)
+    call = inner if FAULT == "past" else model
+    loss = F.cross_entropy(call(seeded(step, size, 32)), labels(step, size, 10))
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    tell(loss)
+done(loss, net)
+if WORLD > 1:
+    dist.destroy_process_group()
