@@ -237,11 +237,12 @@ static void say_problem(struct printer *printer, const struct event *event, stru
     if (hint) buf_printf(text, ". %s", hint);
 }
 
+/* Told anew when it costs more by now: a line only when it says something else. */
 static void say_finding(struct printer *printer, const struct event *event, struct buf *text) {
-    (void)printer;
+    const char *sentence = or_empty(event_text(event, "text")), *action = event_text(event, "action");
+    if (count_told(printer, sentence) > 1) return;
     who(event, text);
-    const char *action = event_text(event, "action");
-    buf_puts(text, or_empty(event_text(event, "text")));
+    buf_puts(text, sentence);
     if (action) buf_printf(text, ". %s", action);
 }
 
