@@ -8,6 +8,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/kept.h"
+#include "engine/wire/kinds.h"
 #include "engine/base/banned.h"
 
 enum { STEPS_LEAST = 16 };
@@ -73,6 +74,8 @@ uint64_t past_event(struct past *past, const struct event *event, const char *gr
                     const char *line, size_t size) {
     past->seq++;
     kept_add(&past->kept, event, group, line, past->seq);
+    if (event->kind < EVENT_KIND_COUNT && kind_get(event->kind)->rate == RATE_SAMPLE)
+        return past->seq; /* the next one comes in a second */
     while (past->count && (past->count == PAST_EVENTS || past->bytes + size > PAST_EVENT_BYTES))
         drop_oldest(past);
     past->ring[(past->begin + past->count++) % PAST_EVENTS] =

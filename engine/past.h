@@ -30,8 +30,8 @@ struct past_line {
 struct past *past_new(void);
 struct past *past_free(struct past *past); /* returns NULL */
 
-/* An event that was told, its line, and the group of the rank that it comes from ("": of none).
- * Returns its number. */
+/* Samples are numbered only. An event that was told, its line, and the group of the rank that it
+ * comes from ("": of none). Returns its number. */
 uint64_t past_event(struct past *past, const struct event *event, const char *group,
                     const char *line, size_t size);
 

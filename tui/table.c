@@ -302,12 +302,21 @@ size_t table_tag_count(const struct table *table) {
     return table->tag_count;
 }
 
+bool is_column_left_out(const struct table *table, size_t i) {
+    const struct table_column *column = &table->columns[i];
+    const struct table_source *source = &table->source;
+    if (table->hidden >> i & 1) return true;
+    for (size_t row = 0; column->if_told && row < source->count; row++)
+        if (!isnan(column->number(source->rows, row))) return false;
+    return column->if_told;
+}
+
 void table_row_text(const struct table *table, struct buf *ret) {
     if (table->count == 0) return;
     size_t row = table->order[table->cursor], before = ret->size;
     for (size_t i = 0; i < table->column_count; i++) {
         struct table_cell cell = {.text = ""};
-        if (table->hidden >> i & 1) continue;
+        if (is_column_left_out(table, i)) continue;
         table->columns[i].show(table->source.rows, row, &cell);
         if (!cell.text[0]) continue;
         buf_printf(ret, "%s%s", ret->size > before ? "  " : "", cell.text);

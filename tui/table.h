@@ -42,6 +42,7 @@ struct table_column {
     void (*show)(const void *rows, size_t row, struct table_cell *cell);
     double (*number)(const void *rows,
                      size_t row); /* to sort and compare by, NaN: missing; NULL: by text */
+    bool if_told; /* left out while number() is missing for every row */
 };
 
 struct table_source {

@@ -58,7 +58,7 @@ static void stretch(const struct table *table, struct table_span *spans, int lef
 static void measure(struct table *table, int width) {
     struct table_span *spans = table->spans;
     for (size_t i = 0; i < table->column_count; i++)
-        spans[i].width = table->hidden >> i & 1 ? 0 : table->columns[i].width;
+        spans[i].width = is_column_left_out(table, i) ? 0 : table->columns[i].width;
     while (width_of(table, spans) > width && leave_one_out(table, spans)) {
     }
     while (width_of(table, spans) > width && narrow_one(table, spans)) {

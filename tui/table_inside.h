@@ -37,4 +37,7 @@ struct table {
 
 uint64_t table_id(const struct table *table, size_t row);
 
+/* Hidden, or there is nothing to show in it. */
+bool is_column_left_out(const struct table *table, size_t i);
+
 #endif

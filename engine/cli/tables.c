@@ -87,6 +87,8 @@ static json_t *field_json(const struct kind_field *field) {
 }
 
 static json_t *kind_json(enum event_kind id) {
+    static const char *const rates[] = {
+        [RATE_RARE] = "rare", [RATE_SAMPLE] = "sample", [RATE_STEP] = "step"};
     const struct kind *kind = kind_get(id);
     size_t count;
     const struct kind_field *fields = kind_fields(&count);
@@ -94,8 +96,7 @@ static json_t *kind_json(enum event_kind id) {
     for (size_t i = 0; i < count; i++)
         if (fields[i].kind == id) json_array_append_new(array, field_json(&fields[i]));
     return json_pack("{ss si ss ss so}", "name", kind->name, "since", kind->since, "rate",
-                     kind->rate == RATE_STEP ? "step" : "rare", "help", kind->help, "fields",
-                     array);
+                     rates[kind->rate], "help", kind->help, "fields", array);
 }
 
 static json_t *kinds_json(void) {

@@ -291,11 +291,20 @@ static void take_compiling(struct process *process, const struct event *event) {
     snprintf(process->compiling.part, sizeof process->compiling.part, "%s", part ? part : "");
 }
 
+static void take_collective(struct process *process, const struct event *event) {
+    traffic_take(&process->traffic, event);
+}
+
 void process_take(struct process *process, const struct event *event) {
     static void (*const takes[EVENT_KIND_COUNT])(struct process *, const struct event *) = {
-        [EVENT_RANK] = take_rank,   [EVENT_UNIT] = take_unit,       [EVENT_COMPILE] = take_compile,
-        [EVENT_BREAK] = take_break, [EVENT_SPEEDUP] = take_speedup, [EVENT_SWITCH] = take_switch,
+        [EVENT_RANK] = take_rank,
+        [EVENT_UNIT] = take_unit,
+        [EVENT_COMPILE] = take_compile,
+        [EVENT_BREAK] = take_break,
+        [EVENT_SPEEDUP] = take_speedup,
+        [EVENT_SWITCH] = take_switch,
         [EVENT_COMPILING] = take_compiling,
+        [EVENT_COLLECTIVE] = take_collective,
     };
     process->facts.t = event->t;
     process_changed(process);

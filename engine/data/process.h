@@ -13,6 +13,7 @@
 #include "engine/data/snapshot.h"
 #include "engine/data/spans.h"
 #include "engine/data/store.h"
+#include "engine/data/traffic.h"
 
 struct use {
     struct store_use facts;
@@ -48,6 +49,7 @@ struct process {
     } compiling;
     size_t group; /* its place among the store's groups */
     struct pace pace;
+    struct traffic traffic;
     struct memory memory;
     struct curve curve; /* only when the store keeps views */
 

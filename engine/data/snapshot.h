@@ -18,6 +18,7 @@
 #include "engine/data/shared.h"
 #include "engine/data/shares.h"
 #include "engine/data/switch_status.h"
+#include "engine/data/traffic.h"
 #include "engine/wire/kinds.h"
 
 struct store;
@@ -120,6 +121,7 @@ struct snapshot_rank {
     uint64_t cpu_since;
     double cpu_most;                               /* the most of any step */
     double reserved, reserved_peak, retries, ooms; /* of the devices */
+    struct traffic_figures traffic;  /* what NCCL does in a step */
     double rss_over_eager;           /* rss less that of its last eager step; NaN when none ran */
     struct snapshot_speedup speedup; /* of the settings in force */
     uint64_t dropped[3];             /* enum store_loss: steps, events, bad */
@@ -167,6 +169,9 @@ struct snapshot_group {
     bool has_slowest;
     size_t slowest;       /* in snapshot.ranks: the largest median_ms */
     double slowest_ratio; /* over the group's median */
+    bool has_last;        /* at least two of its ranks that run told their time in collectives */
+    size_t last;          /* in snapshot.ranks: the one that the others wait for (traffic.h) */
+    double skew_ms;       /* what the rank that waits most waits for it in a step */
 };
 
 struct snapshot_variant {

@@ -102,6 +102,23 @@ static void set_pace(struct snapshot_group *group, const struct snapshot_rank *c
         group->slowest_ratio = ranks[group->slowest]->median_ms / group->median_ms;
 }
 
+/* Ranks that are over would stand still in the comparison. */
+static void set_last(struct snapshot_group *group, const struct snapshot_rank *const *ranks) {
+    size_t count = 0;
+    double most = NAN;
+    group->skew_ms = NAN;
+    for (size_t i = 0; i < group->rank_count; i++) {
+        size_t at = group->ranks[i];
+        double ms = ranks[at]->traffic.ms;
+        if (isnan(ms) || is_over(ranks[at])) continue;
+        if (!count || ms < ranks[group->last]->traffic.ms) group->last = at;
+        most = fmax(most, ms);
+        count++;
+    }
+    group->has_last = count > 1;
+    if (group->has_last) group->skew_ms = most - ranks[group->last]->traffic.ms;
+}
+
 static const struct snapshot_pairs *pairs_of(const struct snapshot_pairs **frozen,
                                              const json_t *object) {
     if (!*frozen) *frozen = pairs_new(object);
@@ -138,6 +155,7 @@ const struct shared_list *freeze_groups(struct store *store,
         set_steps(&group->shown, ranks);
         set_variant(&group->shown, ranks);
         set_pace(&group->shown, ranks, scratch);
+        set_last(&group->shown, ranks);
     }
     free(sizes);
     free(scratch);

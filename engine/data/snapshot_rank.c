@@ -249,6 +249,7 @@ const struct snapshot_rank *freeze_rank(struct store *store, size_t i) {
     shown->use_count = count;
     shown->uses = rank->uses;
     set_sums(store, process, rank);
+    shown->traffic = traffic_figures(&process->traffic);
     shown->curve = curve_view(&process->curve);
     process->frozen = shown;
     return shared_ref(shown);

@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "engine/base/clock.h"
 #include "engine/rank/bridge/loader.h"
+#include "engine/rank/collectives.h"
 #include "engine/rank/phases.h"
 #include "engine/rank/sender.h"
 #include "engine/wire/page.h"
@@ -45,6 +47,7 @@ static struct core {
     struct step_ring steps;
     struct frame_ring frames;
     struct states states;
+    struct collectives collectives;
 } core;
 
 static uint64_t get(_Atomic uint64_t *counter) {
@@ -131,6 +134,7 @@ static void in_parent(void) {
 /* Nothing here but stores and close(): the child of a process with threads may do no more. */
 static void in_child(void) {
     sender_after_fork_in_child(&core.sender);
+    collectives_end(&core.collectives);
     atomic_store(&core.is_forked, true);
     atomic_store(&core.is_in_step, false);
     memory_done(&core.memory);
@@ -222,6 +226,23 @@ static void fill_beat(struct beat_record *ret_beat) {
     ret_beat->pid = (uint32_t)core.owner;
 }
 
+int core_collectives(const char *plugin_path, struct err *err) {
+    return collectives_open(&core.collectives, plugin_path, err);
+}
+
+/* In the sender's thread. */
+static void tell_collectives(uint64_t now_ns) {
+    static char event[COLLECTIVES_EVENT_ROOM];
+    struct timespec wall;
+    bool was_empty;
+    clock_gettime(CLOCK_REALTIME, &wall);
+    size_t size =
+        collectives_turn(&core.collectives, now_ns,
+                         (uint64_t)wall.tv_sec * UINT64_C(1000000000) + (uint64_t)wall.tv_nsec,
+                         gate_count(&core.gate), event, sizeof event);
+    if (size) frame_ring_push(&core.frames, FRAME_EVENT, event, size, &was_empty);
+}
+
 int core_start(const char *socket_path, const void *hello, size_t size, struct err *err) {
     get_ready();
     if (has_sender()) return err_set(err, ERR_BUSY, "the sender runs already");
@@ -233,7 +254,9 @@ int core_start(const char *socket_path, const void *hello, size_t size, struct e
         .gate = &core.gate,
         .memory = &core.memory,
         .fill_beat = fill_beat,
+        .each_beat = tell_collectives,
     };
+    collectives_begin(&core.collectives, gate_count(&core.gate));
     int failed = sender_start(&core.sender, &from, socket_path, hello, size);
     return failed ? err_set_errno(err, failed, "could not start the sender") : 0;
 }
@@ -241,6 +264,7 @@ int core_start(const char *socket_path, const void *hello, size_t size, struct e
 void core_stop(void) {
     if (!core.is_set_up || atomic_load(&core.is_forked) || core.owner != getpid()) return;
     sender_stop(&core.sender);
+    collectives_end(&core.collectives);
     gate_leave(&core.gate);
 }
 

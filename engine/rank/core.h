@@ -50,6 +50,10 @@ int core_join(const char *page_path, const char *key, uint32_t rank, uint32_t wo
 /* Starts the sender thread. */
 int core_start(const char *socket_path, const void *hello, size_t size, struct err *err);
 
+/* Opens the plugin that NCCL is to find (collectives.h); from core_start() on it counts. Before NCCL
+ * makes its first communicator, and then only once. */
+int core_collectives(const char *plugin_path, struct err *err);
+
 /* Sends what is left (200 ms at most), ends the thread, leaves the seat. Done by itself at exit. */
 void core_stop(void);
 

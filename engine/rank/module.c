@@ -231,6 +231,18 @@ static PyObject *py_start(PyObject *self, PyObject *const *args, Py_ssize_t coun
     return PyBool_FromLong(rc == 0);
 }
 
+static PyObject *py_collectives(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self;
+    struct err err;
+    if (!has_args(count, 1, "collectives(plugin_path)")) return NULL;
+    PyObject *path;
+    if (!PyUnicode_FSConverter(args[0], &path)) return NULL;
+    int rc = core_collectives(PyBytes_AsString(path), &err);
+    Py_DECREF(path);
+    if (rc < 0) return raise_err(&err);
+    Py_RETURN_NONE;
+}
+
 static PyObject *py_stop(PyObject *self, PyObject *unused) {
     (void)self, (void)unused;
     Py_BEGIN_ALLOW_THREADS core_stop();
@@ -382,6 +394,8 @@ static PyMethodDef methods[] = {
      "join(page_path, key, rank, world) -> dict: take the seat on the decision page"},
     {"start", FASTCALL(py_start), METH_FASTCALL,
      "start(socket_path, hello) -> bool: start the sender; never waits"},
+    {"collectives", FASTCALL(py_collectives), METH_FASTCALL,
+     "collectives(plugin_path): open the plugin that NCCL is to find; before NCCL comes"},
     {"callbacks", FASTCALL(py_callbacks), METH_FASTCALL,
      "callbacks(prepare, apply, outcome, plan): called inside step()"},
     {"plan_next", FASTCALL(py_plan_next), METH_FASTCALL,

@@ -289,6 +289,7 @@ static void turn(struct sender *s) {
     uint64_t now = clock_now_ns();
     if (now >= s->next_beat_ns) {
         memory_sample(s->from.memory);
+        if (s->from.each_beat) s->from.each_beat(now);
         s->beat_is_due = true;
         s->next_beat_ns += SENDER_BEAT_NS;
         if (s->next_beat_ns < now) s->next_beat_ns = now + SENDER_BEAT_NS; /* we were stopped */

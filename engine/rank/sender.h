@@ -33,6 +33,7 @@ struct sender_sources {
     struct gate *gate;
     struct memory_sampler *memory;
     void (*fill_beat)(struct beat_record *ret_beat); /* called by the sender thread */
+    void (*each_beat)(uint64_t now_ns);              /* likewise, may be NULL; may queue events */
 };
 
 struct sender {

@@ -15,7 +15,7 @@ enum event_kind {
     EVENT_KIND_COUNT
 };
 
-enum kind_rate { RATE_RARE, RATE_STEP };
+enum kind_rate { RATE_RARE, RATE_SAMPLE, RATE_STEP };
 enum field_type { FIELD_STRING, FIELD_INT, FIELD_NUMBER, FIELD_BOOL, FIELD_OBJECT, FIELD_ARRAY, FIELD_CHOICE };
 
 struct kind {

@@ -46,6 +46,10 @@ def _fork() -> None:
     _forked, _file = True, None
 
 
+def collectives(plugin_path: str) -> None:
+    pass
+
+
 def callbacks(prepare: Any, apply: Any, outcome: Any, plan: Any) -> None:
     _call.update(prepare=prepare, apply=apply, outcome=outcome, plan=plan)
 

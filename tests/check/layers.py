@@ -20,8 +20,9 @@ ALLOWED = {
     "engine/setup": {"engine/base"},
     "engine/tune": {"engine/base", "engine/wire", "engine/event", "engine/data", "engine/setup"},
     "engine/tape": {"engine/base", "engine/wire", "engine/event"},
-    "engine/rank": {"engine/base", "engine/wire", "engine/rank/bridge"},
+    "engine/rank": {"engine/base", "engine/wire", "engine/rank/bridge", "engine/rank/nccl"},
     "engine/rank/bridge": {"engine/base", "engine/wire"},
+    "engine/rank/nccl": {"engine/base"},
     "engine": {"engine/base", "engine/wire", "engine/event", "engine/run", "engine/data", "engine/setup", "engine/tune", "engine/tape"},
     "engine/cli": {"engine", "engine/base", "engine/wire", "engine/event", "engine/run", "engine/data", "engine/setup", "engine/tape"},
     "tui": {"engine", "engine/base", "engine/event", "engine/cli", "engine/data", "engine/setup"},
@@ -63,7 +64,7 @@ def check_includes(name: str, text: str) -> list[str]:
                 faults.append(f"{name}: includes '{ours}', which is not there (paths start at the project's root)")
             elif other != room and other not in ALLOWED.get(room, set()):
                 faults.append(f"{name}: room '{room}' must not include '{ours}'")
-            if room in ("engine/rank", "engine/rank/bridge") and other == "engine/base" and Path(ours).name not in RANK_BASE:
+            if room.startswith("engine/rank") and other == "engine/base" and Path(ours).name not in RANK_BASE:
                 faults.append(f"{name}: the rank side must not use '{ours}'")
         for pattern, files in ONLY_IN.items():
             if re.fullmatch(pattern, ours or system) and name not in files:

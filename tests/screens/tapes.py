@@ -170,6 +170,20 @@ def straggler() -> Tape:
     return tape
 
 
+def collectives() -> Tape:
+    """Rank 3 is late at every collective: the others wait for it."""
+    tape = Tape(4, device="cuda")
+    tape.first()
+    for second in range(3):
+        tape.steps(30, 31.9)
+        for rank, ms in enumerate((5.2, 4.9, 5.1, 1.3)):
+            timed: Event = {"timed": 240, "timed_ms": ms * 20} if second == 1 else {}
+            of = {"count": 360, "bytes": 30 * 48 * MB, **timed}
+            tape.add(tape.t[rank], "collective", rank, step=tape.step_number[rank] - 1, steps=30, host_ms=3.6, by={"AllReduce": of},
+                     comms=2, ranks=4, captured=24, api=6, dropped=0, strange=0, **of)  # fmt: skip
+    return tape
+
+
 def lost() -> Tape:
     tape = Tape(4)
     tape.first()
@@ -260,7 +274,8 @@ def empty() -> Tape:
     return tape
 
 
-TAPES: dict[str, Callable[[], Tape]] = {f.__name__: f for f in (healthy, storm, straggler, lost, stuck, failed, memory, many, output, units, empty)}
+TAPES: dict[str, Callable[[], Tape]] = {f.__name__: f for f in (healthy, storm, straggler, collectives, lost, stuck, failed, memory, many,
+                                                                output, units, empty)}  # fmt: skip
 
 
 def write_all(folder: Path) -> Iterator[tuple[str, Path]]:

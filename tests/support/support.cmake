@@ -11,6 +11,11 @@ add_executable(pty_driver tests/support/pty_driver.c ${pty_sources}
   engine/run/keeper.c engine/run/witness.c engine/run/descriptors.c engine/run/say.c engine/run/launch.c engine/wire/frame.c)
 target_link_libraries(pty_driver PRIVATE room_base)
 
+# nccl_play: NCCL's part of the profiler interface, for tests/unit/rank/test_nccl_found.py.
+add_library(nccl_play MODULE tests/support/nccl_play.c)
+target_link_libraries(nccl_play PRIVATE ${CMAKE_DL_LIBS})
+set_target_properties(nccl_play PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+
 # A bridge to libtorch that needs no torch, for the unit test of its loader.
 if(TARGET rank_test_bridge)
   add_library(fake_bridge MODULE ${CMAKE_SOURCE_DIR}/tests/support/fake_bridge.c)

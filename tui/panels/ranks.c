@@ -128,6 +128,7 @@ NUMBER(ratio_number, ratio_of(rank))
 NUMBER(compile_number, rank->compile_s *ns_of_s)
 NUMBER(recompiles_number, (double)rank->recompiles)
 NUMBER(breaks_number, (double)rank->breaks)
+NUMBER(comm_number, rank->traffic.ms *ns_of_ms)
 NUMBER(memory_number, memory_of(rank))
 NUMBER(peak_number, peak_of(rank))
 
@@ -151,6 +152,18 @@ static void show_ms(const void *rows, size_t i, struct table_cell *cell) {
     const struct snapshot_rank *rank = rank_of(rows, i);
     show_put(cell, pace_style(((const struct ranks_panel *)rows)->snapshot, rank),
              format_ms(rank->median_ms * ns_of_ms).text);
+}
+
+/* Who is waited for stands out where the waiting is worth a look. */
+static void show_comm(const void *rows, size_t i, struct table_cell *cell) {
+    static const double notable = 0.05; /* of a step */
+    const struct snapshot *snapshot = ((const struct ranks_panel *)rows)->snapshot;
+    const struct snapshot_rank *rank = rank_of(rows, i);
+    const struct snapshot_group *group =
+        rank->group < snapshot->group_count ? snapshot->groups[rank->group] : NULL;
+    bool is_last = group && group->has_last && snapshot->ranks[group->last] == rank &&
+                   group->skew_ms > notable * group->median_ms;
+    show_put(cell, is_last ? STYLE_WARN : STYLE_PLAIN, format_ms(rank->traffic.ms * ns_of_ms).text);
 }
 
 static void show_speedup(const void *rows, size_t i, struct table_cell *cell) {
@@ -207,6 +220,8 @@ static const struct table_column columns[] = {
      7, 0, ALIGN_RIGHT, true, 7, 0, show_memory, memory_number},
     {"peak", "peak", "largest memory so far", 7, 0, ALIGN_RIGHT, true, 8, 0, show_peak,
      peak_number},
+    {"comm", "comm", "ms of a step in NCCL's collectives, waiting for other ranks included", 7, 0,
+     ALIGN_RIGHT, true, 9, 1e6, show_comm, comm_number, .if_told = true},
     {"state", "state", "what it does", 9, 1, ALIGN_LEFT, false, 0, 0, show_state, NULL},
 };
 
@@ -311,6 +326,36 @@ static int line(struct area area, int y, const char *name, const char *value) {
     return y + 1;
 }
 
+static int detail_traffic(const struct snapshot *snapshot, const struct snapshot_rank *rank,
+                          struct area body, int y) {
+    const struct traffic_figures *traffic = &rank->traffic;
+    const struct snapshot_group *group =
+        rank->group < snapshot->group_count ? snapshot->groups[rank->group] : NULL;
+    char text[300];
+    if (!traffic->api) return y;
+    snprintf(text, sizeof text, "%s a step, %s, %s ms with waiting; enqueued in %s ms",
+             format_count(traffic->count).text, format_bytes(traffic->bytes).text,
+             format_ms(traffic->ms * ns_of_ms).text, format_ms(traffic->host_ms * ns_of_ms).text);
+    y = line(body, y, "collectives", text);
+    if (group && group->has_last) {
+        const struct snapshot_rank *last = snapshot->ranks[group->last];
+        if (last == rank)
+            snprintf(text, sizeof text, "up to %s ms a step, by the others",
+                     format_ms(group->skew_ms * ns_of_ms).text);
+        else if (!isnan(traffic->ms))
+            snprintf(text, sizeof text, "%s ms a step, for rank %d",
+                     format_ms((traffic->ms - last->traffic.ms) * ns_of_ms).text, last->rank);
+        if (last == rank || !isnan(traffic->ms))
+            y = line(body, y, last == rank ? "waited for" : "waits", text);
+    }
+    if (traffic->captured) {
+        snprintf(text, sizeof text, "%llu calls captured: replays are not seen",
+                 (unsigned long long)traffic->captured);
+        y = line(body, y, "CUDA graphs", text);
+    }
+    return y;
+}
+
 static void add_peak(const struct snapshot_use *use, char *ret, size_t size) {
     if (isnan(use->torch_peak)) return;
     int used = snprintf(ret, size, ", memory %s", format_bytes(use->torch_peak).text);
@@ -371,6 +416,7 @@ static void detail(void *state, const struct view *view, struct area area) {
         y = line(body, y, "switching", who->switching);
         y = line(body, y, "reason", who->reason);
     }
+    y = detail_traffic(view->snapshot, rank, body, y);
     for (size_t i = 0; rank->units && i < rank->units->count; i++) {
         const struct snapshot_unit *unit = &rank->units->units[i];
         char place[128] = "";

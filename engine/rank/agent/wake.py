@@ -17,6 +17,7 @@ from . import (
     core,
     events,
     layout,
+    nccl,
     phases,
     plan,
     proposals,
@@ -60,6 +61,7 @@ def on_torch(torch: Any, session: str) -> None:
     if _version(torch) < OLDEST:
         _refuse(f"torch {torch.__version__} is too old: {'.'.join(map(str, OLDEST))} is needed")
         return
+    nccl.prepare(torch)
     plan.read(session)
     boundary.first = _wake
     boundary.before_count, boundary.after_count = _before_count, _after_count

@@ -94,6 +94,20 @@ static void test_states_outlive_the_ring(void **state) {
     past_free(past);
 }
 
+static void test_samples_leave_the_ring_to_events(void **state) {
+    (void)state;
+    struct past *past = past_new();
+    rank_is(past, 0, "g", "hooked");
+    problem(past, 1);
+    for (int i = 0; i < 2 * PAST_EVENTS; i++)
+        tell(past, event_make(EVENT_COLLECTIVE, i, "{s:i}", "count", 1), 0, "g");
+    problem(past, 2);
+    check(past, 0, "rank:hookedg problem problem ");
+    check(past, 2, "problem ");
+    assert_int_equal(past_seq(past), 3 + 2 * PAST_EVENTS);
+    past_free(past);
+}
+
 static void test_the_ring_is_bounded_in_bytes(void **state) {
     (void)state;
     struct past *past = past_new();
@@ -190,6 +204,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_event_comes_once),
         cmocka_unit_test(test_states_outlive_the_ring),
+        cmocka_unit_test(test_samples_leave_the_ring_to_events),
         cmocka_unit_test(test_the_ring_is_bounded_in_bytes),
         cmocka_unit_test(test_breaks_are_kept_by_place),
         cmocka_unit_test(test_few_steps_come_whole),

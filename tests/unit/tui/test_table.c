@@ -147,6 +147,25 @@ static void test_narrow_leaves_columns_out(void **state) {
         }
 }
 
+static void test_a_column_can_be_left_out_until_something_is_told(void **state) {
+    (void)state;
+    struct table_column late[ARRAY_SIZE(columns)];
+    memcpy(late, columns, sizeof late);
+    late[2].if_told = true;
+    table_free(table);
+    table = table_new(late, ARRAY_SIZE(late));
+    CLEANUP(buf_done) struct buf text = BUF_INIT;
+    update(rows + 2, 1);
+    table_row_text(table, &text);
+    assert_string_equal(buf_text(&text), "2  -  lost");
+    expect(" Rank     ms state\n▸2         - lost\n\n\n\n\n");
+    update(rows + 2, 2);
+    expect(" Rank     ms  memory state\n"
+           "▸2         -       - lost\n"
+           " 3      55.0  700 MB training\n\n\n\n");
+    table = table_free(table);
+}
+
 static void test_sorts_missing_last(void **state) {
     (void)state;
     table_sort(table, 1, true);
@@ -427,6 +446,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_draws_columns),
         TEST(test_narrow_leaves_columns_out),
+        TEST(test_a_column_can_be_left_out_until_something_is_told),
         TEST(test_sorts_missing_last),
         TEST(test_sort_walks_over_columns),
         TEST(test_filters),

@@ -1,0 +1,49 @@
+/* What NCCL does in this process, told once a second: the plugin's figures (nccl/door.h) become
+ * `collective` events. Without the plugin, or without NCCL, nothing is told. Opened and begun by
+ * one thread, asked by the sender's; allocates nothing.
+ *
+ * The time of kernels is taken in one second out of ten: for it NCCL's proxy thread has to look
+ * after every kernel, and a CUDA graph that is captured meanwhile keeps that for good. So it is not
+ * taken at all where calls were captured into graphs.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef INDUCTOP_RANK_COLLECTIVES_H
+#define INDUCTOP_RANK_COLLECTIVES_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/base/err.h"
+#include "engine/rank/nccl/door.h"
+
+#define COLLECTIVES_TELL_NS UINT64_C(1000000000)
+#define COLLECTIVES_TIMED_NS UINT64_C(1000000000)
+#define COLLECTIVES_PERIOD_NS UINT64_C(10000000000)
+
+/* The largest event: each function with numbers of 20 digits. */
+enum { COLLECTIVES_EVENT_ROOM = 4096 };
+
+struct collectives {
+    _Atomic(const struct nccl_door *) door;
+    struct nccl_figures told; /* up to here */
+    uint64_t told_step, told_ns;
+    unsigned watched; /* what was asked for last */
+};
+
+/* Opens the plugin's file: the copy that NCCL will find. Once; it is never closed. */
+int collectives_open(struct collectives *collectives, const char *path, struct err *err);
+
+/* From here on it is counted, and told from `step`. */
+void collectives_begin(struct collectives *collectives, uint64_t step);
+
+/* NCCL is to leave us alone again. Stores only: a forked child may call it. */
+void collectives_end(struct collectives *collectives);
+
+/* To be called often. `wall_ns` is the time of day, by which all ranks take times together. An
+ * event as JSON when one is due: a second has passed, steps were made, and there is news. Returns
+ * its size, 0: none. */
+size_t collectives_turn(struct collectives *collectives, uint64_t now_ns, uint64_t wall_ns,
+                        uint64_t step, char *ret_event, size_t room);
+
+#endif
