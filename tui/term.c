@@ -402,8 +402,10 @@ void term_set_reports(struct term *term, bool is_on) {
     tty_flush(term->tty, NULL);
 }
 
+/* An answer that nobody asked for is none: such a terminal is not told to end what was begun. */
 bool term_mode_answer(struct term *term, int number, int value) {
-    if (number == MODE_SYNCHRONISED) term->is_synchronised = value == 1 || value == 2;
+    bool is_asked = strstr(term->enter, "\033[?2026$p") != NULL;
+    if (number == MODE_SYNCHRONISED && is_asked) term->is_synchronised = value == 1 || value == 2;
     return false;
 }
 

@@ -443,6 +443,11 @@ static void test_frames_are_synchronised_when_the_terminal_can(void **state) {
     assert_true(start && strstr(start, "x") && strstr(start, "\033[?2026l"));
     term_mode_answer(term, 2026, 0);
     assert_false(term_counts(term).is_synchronised);
+    term = term_close(term);
+    setenv("TERM", "linux", 1); /* is not asked, and not told to end what was begun */
+    open_plain();
+    term_mode_answer(term, 2026, 2);
+    assert_false(term_counts(term).is_synchronised);
     canvas_free(canvas);
 }
 
