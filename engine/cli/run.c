@@ -110,10 +110,10 @@ static int write_start(struct run *run, struct err *err) {
     json_t *words = json_array();
     for (int i = 0; run->command[i]; i++) json_array_append_new(words, event_string(run->command[i]));
     json_t *start = json_pack(
-        "{si ss ss sI s[iI] so sb ss ss so}", "v", 1, "name", run->session.name, "start", date, "start_ns",
+        "{si ss ss sI s[iI] so sb ss ss ss so}", "v", 1, "name", run->session.name, "start", date, "start_ns",
         (json_int_t)clock_now_ns(), "front", (int)getpid(), (json_int_t)process_start(getpid()), "command", words, "readonly",
         is_option_given(run->options, OPTION_READONLY), "baseline", option_text(run->options, OPTION_BASELINE), "bridge",
-        option_text(run->options, OPTION_BRIDGE), "plan",
+        option_text(run->options, OPTION_BRIDGE), "collectives", option_text(run->options, OPTION_COLLECTIVES), "plan",
         plan_json(&run->plan));
     CLEANUP(cleanup_free) char *text = json_dumps(start, JSON_COMPACT);
     json_decref(start);

@@ -16,7 +16,7 @@ ENV = {"NCCL_PLAY": PLAY, "STEPS": 100000, "PACE": 5}
 
 
 def test_collectives_of_two_ranks_are_told_with_times() -> None:
-    with Live("nccl_played", ranks=2, env=ENV) as live:
+    with Live("nccl_played", "--collectives", "on", ranks=2, env=ENV) as live:
 
         def timed() -> dict[int, list]:
             found: dict[int, list] = {0: [], 1: []}
@@ -38,8 +38,15 @@ def test_collectives_of_two_ranks_are_told_with_times() -> None:
     assert not [event for event in result.events if event["kind"] == "problem"]
 
 
+def test_nothing_is_in_nccl_unless_it_was_asked_for() -> None:
+    with Live("nccl_played", env={**ENV, "STEPS": 300}) as live:
+        result = live.finish()
+    assert result.code == 0, result.report()
+    assert not [event for event in result.events if event["kind"] in ("collective", "problem")]
+
+
 def test_a_plugin_of_the_users_own_is_not_touched() -> None:
-    with Live("nccl_played", env={**ENV, "STEPS": 300, "NCCL_PROFILER_PLUGIN": "own"}) as live:
+    with Live("nccl_played", "--collectives", "on", env={**ENV, "STEPS": 300, "NCCL_PROFILER_PLUGIN": "own"}) as live:
         result = live.finish()
     assert result.code == 0, result.report()
     assert not [event for event in result.events if event["kind"] in ("collective", "problem")]
@@ -48,6 +55,6 @@ def test_a_plugin_of_the_users_own_is_not_touched() -> None:
 def test_the_job_trains_as_without_us() -> None:
     env = {**ENV, "STEPS": 30, "PACE": 0}
     alone = plain("nccl_played", env=env)
-    with Live("nccl_played", env=env) as live:
+    with Live("nccl_played", "--collectives", "on", env=env) as live:
         result = live.finish()
     assert (result.code, result.out) == (alone.code, alone.out) and alone.code == 0, result.report()

@@ -15,7 +15,7 @@ torch.manual_seed(0)
 before = dict(os.environ)
 agent = sys.modules.get("inductop_agent.nccl")
 if agent and torch.version.cuda is None:
-    agent.prepare(SimpleNamespace(version=SimpleNamespace(cuda="played")))
+    agent.begin(SimpleNamespace(version=SimpleNamespace(cuda="played")), os.environ["INDUCTOP_SESSION"])
 nccl = ctypes.CDLL(os.environ["NCCL_PLAY"])
 nccl.nccl_play_calls.argtypes = [ctypes.c_int, ctypes.c_uint64]
 nccl.nccl_play_open(6)

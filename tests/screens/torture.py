@@ -482,7 +482,7 @@ class Torture:
 
     def strays(self) -> list[str]:
         """Files at places where the screen has no business."""
-        allowed = re.compile(rf"(cwd/inductop-\d+\.txt|cwd/\w+\.jsonl|config/inductop/presets/[\w.-]+|inductop-{os.getuid()}/job/.*|stop)$")
+        allowed = re.compile(rf"(cwd/inductop-\d+\.txt|cwd/\w+\.jsonl|config/inductop/presets/[\w.-]+|config/inductop/screen|inductop-{os.getuid()}/job/.*|stop)$")
         found = (str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if not path.is_dir())
         return [path for path in found if not allowed.match(path)]
 

@@ -61,7 +61,7 @@ def on_torch(torch: Any, session: str) -> None:
     if _version(torch) < OLDEST:
         _refuse(f"torch {torch.__version__} is too old: {'.'.join(map(str, OLDEST))} is needed")
         return
-    nccl.prepare(torch)
+    nccl.begin(torch, session)
     plan.read(session)
     boundary.first = _wake
     boundary.before_count, boundary.after_count = _before_count, _after_count
