@@ -327,7 +327,9 @@ static void test_a_screen_that_comes_late_sees_it_all(void **state) {
     assert_string_equal(shown->job->command, "a b");
     assert_true(shown->cause_count == 1 && shown->causes[0]->count == 700 &&
                 shown->break_count == 1);
-    assert_string_equal(shown->events[shown->event_count - 1]->text, "the last of it");
+    size_t last = shown->event_count - 1;
+    while (shown->events[last]->kind == EVENT_FINDING) last--; /* the engine may have looked by now */
+    assert_string_equal(shown->events[last]->text, "the last of it");
     assert_string_equal(seen->units->units[0].name, "Net");
     double now = (double)(clock_now_ns() - lab->start_ns) / 1e9;
     assert_true(fabs(shown->now - now) < 5);
