@@ -370,6 +370,7 @@ void findings_look(struct findings *findings, const struct snapshot *snapshot) {
     if (findings->due_next == findings->due_count) findings->due_next = findings->due_count = 0;
     for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
         rules[i].look(&(struct look){.findings = findings, .snapshot = snapshot, .rule = rules[i].name});
+    if (findings->due_count == findings->due_next) return;
     qsort(findings->due + findings->due_next, findings->due_count - findings->due_next, sizeof *findings->due, by_weight);
 }
 
