@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,10 +19,13 @@ HERE = Path(__file__).resolve().parent
 SOURCE = HERE.parent.parent / "engine" / "rank" / "agent"
 CACHE = os.environ.get("TORCHINDUCTOR_CACHE_DIR", os.path.join(tempfile.gettempdir(), "inductop-tests-cache"))
 
+LOG_STAMP = re.compile(r"^W\d{4} [\d:.]+ \d+ ", re.M)  # time and process of a line of torch's log
+
 
 class Result:
     def __init__(self, done: subprocess.CompletedProcess[str], session: Path):
-        self.code, self.out, self.err, self.session = done.returncode, done.stdout, done.stderr, session
+        self.code, self.out, self.session = done.returncode, done.stdout, session
+        self.err = LOG_STAMP.sub("W ", done.stderr)
         self.lines: list[dict[str, Any]] = []
         for file in sorted(session.glob("events.*.jsonl")):
             self.lines += [json.loads(line) for line in file.read_text().splitlines()]

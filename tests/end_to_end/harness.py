@@ -40,6 +40,7 @@ SESSIONS = Path(os.environ.get("INDUCTOP_TMPDIR") or "/tmp") / f"inductop-{os.ge
 BOUND_S = 240.0
 FINAL = ("applied", "failed", "refused", "aborted", "missed", "not reached")
 
+LOG_STAMP = re.compile(r"^(\[rank\d+\]:)?([VDIWEC])\d{4} [\d:.]+ \d+ ", re.M)
 numbers = itertools.count()
 Event = dict[str, Any]
 
@@ -105,8 +106,9 @@ class Result:
 
     @property
     def job_err(self) -> str:
-        """Standard error without our own lines."""
-        return "".join(line for line in self.err.splitlines(keepends=True) if not line.startswith("inductop:"))
+        """Standard error without our own lines, and without the times in lines of torch's log."""
+        lines = "".join(line for line in self.err.splitlines(keepends=True) if not line.startswith("inductop:"))
+        return LOG_STAMP.sub(r"\1\2 ", lines)
 
     def of(self, kind: str, **wanted: Any) -> list[Event]:
         return [e for e in self.events if e["kind"] == kind and all(e.get(k) == v for k, v in wanted.items())]

@@ -241,7 +241,7 @@ def elastic_restart() -> None:
         assert live.send("options.epilogue_fusion=false").code == 0
         before = live.pids()
         os.kill(before[1], signal.SIGKILL)
-        live.wait(lambda: set(live.pids().values()).isdisjoint(before.values()) and len(live.pids()) == 2, what="new ranks")
+        live.wait(lambda: set(live.pids().values()).isdisjoint(before.values()) and len(live.pids()) == 2, 90, "new ranks")
         groups = {e["group"] for e in live.events if e["kind"] == "rank" and e["state"] == "hooked"}
 
         def offered_anew() -> bool:

@@ -34,4 +34,4 @@ def test_a_backward_that_fails_shows_the_jobs_own_frames_only() -> None:
     theirs = plain("phases", env={"STEPS": 9, "RAISE": 5})
     assert ours.code == theirs.code == 1
     assert "a backward of the job's own that fails" in theirs.err
-    assert ours.job_err == theirs.err and ours.out == theirs.out
+    assert ours.job_err == theirs.job_err and ours.out == theirs.out

@@ -42,7 +42,7 @@ def same(ours: Result, theirs: Result, err: bool = True) -> None:
     assert ours.code == theirs.code, ours.report()
     assert ours.out == theirs.out, ours.report()
     if err:
-        assert ours.job_err == theirs.err, (ours.job_err, theirs.err)
+        assert ours.job_err == theirs.job_err, (ours.job_err, theirs.job_err)
 
 
 def both(job: str | list[str], *args: str, env: dict[str, Any] | None = None, **more: Any) -> tuple[Result, Result]:

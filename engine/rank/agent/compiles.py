@@ -162,10 +162,12 @@ def poll() -> None:
     from torch._dynamo import utils
 
     fresh = []
-    for record in reversed(utils.get_compilation_metrics()):
-        if record is _last:
-            break
-        fresh.append(record)
+    kept = getattr(utils, "_compilation_metrics", None)
+    if not kept or kept[-1] is not _last:  # else nothing is new, and the copy of the list is saved
+        for record in reversed(utils.get_compilation_metrics()):
+            if record is _last:
+                break
+            fresh.append(record)
     if fresh:
         _last = fresh[0]
     breaks.poll([_tell(record) for record in reversed(fresh)])

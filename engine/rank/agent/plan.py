@@ -69,13 +69,14 @@ def _find_refusal(entry: Entry) -> str | None:
 @core.shield(fallback=0)
 def act(count: int) -> int:
     """Entries of this count; each is a change over what is in force."""
-    if asked := _possible(count, count, switch.check):
+    if asked := _possible(count, count, switch.check if len(_at(count)) > 1 else None):
         switch.apply_all(asked, count)
     return next_after(count)
 
 
-def _possible(step: int, count: int, check: Callable[[text.Settings], Any]) -> list[switch.Asked]:
-    """The entries of a step that can be, each with the settings after it; the others are told as refused."""
+def _possible(step: int, count: int, check: Callable[[text.Settings], Any] | None) -> list[switch.Asked]:
+    """The entries of a step that can be, each with the settings after it; the others are told as refused. A single one needs no check
+    of its own: it is checked when it is applied."""
     asked: list[switch.Asked] = []
     settings = dict(switch.current)
     for entry in _at(step):
@@ -83,7 +84,8 @@ def _possible(step: int, count: int, check: Callable[[text.Settings], Any]) -> l
         try:
             if reason := _refusal(entry):
                 raise Refused(reason)
-            check(after)
+            if check is not None:
+                check(after)
         except Refused as refused:
             switch.tell(entry.place, entry.by, settings, after, "refused", count, reason=str(refused))
             continue
