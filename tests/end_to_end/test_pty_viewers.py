@@ -445,7 +445,8 @@ print('out')
         viewer.type("a", r"<a")
         viewer.type("\x1bOB", r"KEY_DOWN")
         viewer.window(10, 40)
-        viewer.until(r"KEY_RESIZE")
+        viewer.keys("b")  # a signal just before getch() waits is seen at the next key
+        viewer.until(r"KEY_RESIZE \(10, 40\)")
         viewer.keys("q")
         assert one.wait() == 0
         assert "out\n" in one.runner.text()
