@@ -124,7 +124,7 @@ def test_forty_switches_leave_the_losses_alone(forty: tuple[Result, list[tuple[i
 
 def test_what_may_compile_longer_than_the_others_wait_is_refused() -> None:
     """Ranks wait 6 s in a collective, a graph takes 2.5 s to compile: more than a third is too near. Who insists gets it."""
-    with Live("ddp_slow_compile", ranks=2, env={"STEPS": 10**7, "PACE": 5}) as live:
+    with Live("ddp_inner", ranks=2, env={"STEPS": 10**7, "PACE": 5, "TIMEOUT_S": 6, "COMPILE_S": 2.5}) as live:
         live.wait_step(5)
         assert {e["timeout_s"] for e in live.events if e["kind"] == "rank" and e["state"] == "hooked"} == {6.0}
         live.wait(lambda: len([e for e in live.events if e["kind"] == "compile"]) >= 2, what="both ranks' compilations")

@@ -2,8 +2,10 @@
 """Compiles nothing, and has twelve collectives a step on an NCCL that is played ($NCCL_PLAY); rank 1 is late at each."""
 
 import ctypes
+import json
 import os
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import torch
@@ -15,7 +17,7 @@ torch.manual_seed(0)
 before = dict(os.environ)
 agent = sys.modules.get("inductop_agent.nccl")
 if agent and torch.version.cuda is None:
-    agent.begin(SimpleNamespace(version=SimpleNamespace(cuda="played")), os.environ["INDUCTOP_SESSION"])
+    agent.begin(SimpleNamespace(version=SimpleNamespace(cuda="played")), json.loads(Path(os.environ["INDUCTOP_SESSION"], "start.json").read_text()))
 nccl = ctypes.CDLL(os.environ["NCCL_PLAY"])
 nccl.nccl_play_calls.argtypes = [ctypes.c_int, ctypes.c_uint64]
 nccl.nccl_play_open(6)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from typing import Any
 
@@ -71,12 +70,10 @@ def _cannot_be_built() -> str | None:
 
 
 @core.shield()
-def begin(torch: Any, session: str) -> None:
-    """At torch's import: a library that is there counts from the first tensor on."""
+def begin(torch: Any, start: dict[str, Any]) -> None:
+    """At torch's import: a library that is there counts from the first tensor on. `start`: what stands in start.json."""
     global _torch, _library
-    with open(os.path.join(session, "start.json"), encoding="utf-8") as file:
-        wanted = json.load(file).get("bridge")
-    if wanted != "auto":
+    if start.get("bridge") != "auto":
         return
     _torch = torch
     try:

@@ -7,7 +7,6 @@ stays as it is, children see nothing, and a plugin that NCCL_PROFILER_PLUGIN or 
 
 from __future__ import annotations
 
-import json
 import mmap
 import os
 import re
@@ -56,11 +55,9 @@ def own() -> str | None:
 
 
 @core.shield()
-def begin(torch: Any, session: str) -> None:
-    """Only where it was asked for (--collectives on): it runs inside of NCCL."""
-    with open(os.path.join(session, "start.json"), encoding="utf-8") as file:
-        wanted = json.load(file).get("collectives")
-    if wanted == "on":
+def begin(torch: Any, start: dict[str, Any]) -> None:
+    """Only where it was asked for (--collectives on): it runs inside of NCCL. `start`: what stands in start.json."""
+    if start.get("collectives") == "on":
         prepare(torch)
 
 

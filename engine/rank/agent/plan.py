@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -29,9 +27,8 @@ begun = True  # entries of step 0 are in force, or there are none
 
 
 @core.shield()
-def read(session: str) -> None:
-    with open(os.path.join(session, "start.json"), encoding="utf-8") as file:
-        start: dict[str, Any] = json.load(file)
+def take(start: dict[str, Any]) -> None:
+    """`start`: what stands in start.json."""
     for place, row in enumerate(start.get("plan") or []):
         by = row.get("by") if row.get("by") in ("set", "at") else "at"
         _entries.append(Entry(place, int(row["step"]), by, dict(row["settings"])))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import sys
 import sysconfig
@@ -50,6 +51,12 @@ def _version(torch: Any) -> tuple[int, ...]:
     return tuple(int(part) for part in str(torch.__version__).split("+")[0].split(".")[:2] if part.isdigit())
 
 
+@core.shield(fallback={})
+def _read_start(session: str) -> dict[str, Any]:
+    with open(os.path.join(session, "start.json"), encoding="utf-8") as file:
+        return json.load(file)
+
+
 @core.shield()
 def on_torch(torch: Any, session: str) -> None:
     global _session, _torch
@@ -61,8 +68,9 @@ def on_torch(torch: Any, session: str) -> None:
     if _version(torch) < OLDEST:
         _refuse(f"torch {torch.__version__} is too old: {'.'.join(map(str, OLDEST))} is needed")
         return
-    nccl.begin(torch, session)
-    plan.read(session)
+    start = _read_start(session)
+    nccl.begin(torch, start)
+    plan.take(start)
     boundary.first = _wake
     boundary.before_count, boundary.after_count = _before_count, _after_count
     boundary.new_optimizer = switch.newcomer
@@ -71,7 +79,7 @@ def on_torch(torch: Any, session: str) -> None:
     compiles.wake_boundary = boundary.wake
     boundary.watch(torch)
     os.register_at_fork(after_in_child=_in_child)
-    bridge.begin(torch, session)
+    bridge.begin(torch, start)
     if "torch._dynamo" in sys.modules:
         on_dynamo(sys.modules["torch._dynamo"], session)
 
@@ -120,8 +128,6 @@ def _wake() -> bool:
     hello = {"v": 1, "role": "rank", "pid": os.getpid(), "group": me.group, "group_index": place["group_index"]}
     hello.update(slot=place["slot"], gen=place["gen"], nonce=str(place["nonce"]))
     proposals.register(extension)
-    import json
-
     extension.start(os.path.join(_session, "sock"), json.dumps(hello).encode())
     state = "hooked"
     bridge.ask()
