@@ -7,6 +7,7 @@ A case is a piece of a script after which torch compiled again: [cause, source, 
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import sys
 import textwrap
@@ -293,3 +294,26 @@ def test_every_row_has_a_case():
     assert set(table.TABLE) - shown == {"limit_thread", "variant"}
     sentence = table.Cause("size", "x[0]", "8", "6").words, table.Cause("size", "x[0]", "8").words, table.Cause("size").words
     assert sentence == ("size of x[0]: 8, now 6", "size of x[0]: 8", "size of ?: ?")
+
+
+HELD = """
+import json, sys, weakref, torch
+from torch.utils import data
+f = torch.compile(lambda x: x.sin(), backend="eager", dynamic=False)
+def train():
+    seen = []
+    loader = data.DataLoader(torch.randn(20, 4), batch_size=8)
+    for batch in loader:
+        out = f(batch)
+        seen.append((weakref.ref(batch), weakref.ref(out)))
+    del batch, out
+    print(json.dumps([[a() is None, b() is None] for a, b in seen]), flush=True)
+train()
+"""
+
+
+def test_a_recompile_for_the_last_batch_keeps_nothing_of_the_script_alive(job):
+    done = job(HELD)
+    assert done.code == 0 and done.faults == [], done.err
+    assert [e["cause_id"] for e in done.of("compile") if e["trigger"] == "recompile"] == ["size_last_batch"]
+    assert json.loads(done.out) == [[True, True]] * 3

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 import weakref
 from collections.abc import Iterable
-from itertools import compress
 from typing import Any
+
+from .look import instances
 
 
 def parameters(optimizers: Iterable[Any]) -> list[Any]:
@@ -21,14 +21,6 @@ def _own(module: Any) -> Iterable[Any]:
 
 def _children(module: Any) -> Iterable[Any]:
     return (m for m in module.__dict__.get("_modules", {}).values() if m is not None)
-
-
-class _IsModule(dict):  # type: ignore[type-arg]
-    """Type to whether it is a module; asked of every object, so the asking has to be done in C."""
-
-    def __missing__(self, kind: type) -> bool:
-        self[kind] = out = issubclass(kind, sys.modules["torch"].nn.Module)
-        return out
 
 
 _known: list[weakref.ref[Any]] = []
@@ -53,13 +45,10 @@ def roots(optimizers: Iterable[Any]) -> list[Any]:
 
 
 def _scan(optimizers: list[Any]) -> list[Any]:
-    """One pass over all objects (tens of milliseconds). `type(o)`, since isinstance wakes lazy proxies."""
     wanted = {id(p) for p in parameters(optimizers)}
     if not wanted:
         return []
-    objects = gc.get_objects()
-    modules = [m for m in compress(objects, map(_IsModule().__getitem__, map(type, objects))) if "_modules" in m.__dict__]
-    del objects
+    modules = [m for m in instances(sys.modules["torch"].nn.Module) if "_modules" in m.__dict__]
     parents = {id(child) for m in modules for child in _children(m)}
     found = [m for m in modules if id(m) not in parents and any(id(p) in wanted for p in m.parameters())]
     return _without_wrappers_of_the_same(found)
