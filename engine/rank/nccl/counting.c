@@ -2,6 +2,7 @@
 #include "engine/rank/nccl/counting.h"
 
 #include <assert.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
@@ -50,6 +51,7 @@ static struct comm comms[COUNTING_COMMS];
 static struct func_counters funcs[NCCL_FUNC_COUNT];
 static _Atomic uint64_t captured, comm_count, ranks_most, version_seen, dropped, strange;
 static _Atomic unsigned watched;
+static _Atomic bool is_writing; /* counting_watch() is among the masks, which are NCCL's memory */
 
 static void add(_Atomic uint64_t *counter, uint64_t value) {
     atomic_fetch_add_explicit(counter, value, memory_order_relaxed);
@@ -188,6 +190,8 @@ void counting_close(void *closed) {
         return;
     }
     atomic_store(&comm->mask, NULL);
+    /* NCCL frees the mask behind us: who has read its address is let finish, some stores long. */
+    while (atomic_load(&is_writing)) sched_yield();
     forget_open((uint32_t)(comm - comms));
     add(&comm_count, (uint64_t)-1);
     atomic_store(&comm->is_taken, 0);
@@ -309,11 +313,13 @@ void counting_stop(void *handle) {
 
 void counting_watch(unsigned what) {
     atomic_store(&watched, what);
+    atomic_store(&is_writing, true);
     for (size_t i = 0; i < COUNTING_COMMS; i++) {
         int *mask = atomic_load(&comms[i].mask);
         const struct nccl_version *version = atomic_load(&comms[i].version);
         if (mask && version) put_mask(mask, mask_for(version, what));
     }
+    atomic_store(&is_writing, false);
 }
 
 void counting_read(struct nccl_figures *ret) {
