@@ -198,7 +198,7 @@ static void on_escape(uv_timer_t *timer) {
     struct screen *screen = timer->data;
     if (screen->is_suspended) return;
     if (read_keys(screen) < 0) {
-        finish(screen);
+        hang_up(screen);
         return;
     }
     keys_tick(screen->keys, clock_now_ns());

@@ -44,12 +44,14 @@ void printer_free(struct printer *printer) {
 }
 
 /* How often this was said, this time included. */
-static int count_told(struct printer *printer, const char *key) {
+static int count_told(struct printer *printer, const char *text) {
     struct told *one;
+    char key[sizeof one->key];
+    snprintf(key, sizeof key, "%s", text);
     HASH_FIND_STR(printer->told, key, one);
     if (!one) {
         one = mem_new(sizeof *one);
-        snprintf(one->key, sizeof one->key, "%s", key);
+        memcpy(one->key, key, sizeof key);
         HASH_ADD_STR(printer->told, key, one);
     }
     return ++one->count;
@@ -237,10 +239,13 @@ static void say_problem(struct printer *printer, const struct event *event, stru
     if (hint) buf_printf(text, ". %s", hint);
 }
 
-/* Told anew when it costs more by now: a line only when it says something else. */
+/* Once: that it costs more by now stands in the table at the end. */
 static void say_finding(struct printer *printer, const struct event *event, struct buf *text) {
-    const char *sentence = or_empty(event_text(event, "text")), *action = event_text(event, "action");
-    if (count_told(printer, sentence) > 1) return;
+    const char *rule = event_text(event, "rule"), *subject = event_text(event, "subject"), *action = event_text(event, "action");
+    const char *sentence = or_empty(event_text(event, "text"));
+    CLEANUP(cleanup_free) char *key = rule ? mem_printf("finding %s %d %s", rule, event->has_rank ? event->rank : -1, or_empty(subject))
+                                           : mem_strdup(sentence);
+    if (count_told(printer, key) > 1) return;
     who(event, text);
     buf_puts(text, sentence);
     if (action) buf_printf(text, ". %s", action);

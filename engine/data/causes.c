@@ -40,6 +40,7 @@ void causes_done(struct causes *causes) {
 
 static void shown_done(void *thing) {
     struct snapshot_cause *shown = thing;
+    free((char *)shown->key);
     free((char *)shown->frame);
     free((char *)shown->id);
     free((char *)shown->source);
@@ -90,6 +91,7 @@ static void show(struct causes *causes, struct cause *cause, const struct snapsh
     struct shared shared = shown->shared;
     *shown = *next;
     shown->shared = shared;
+    shown->key = mem_strdup(cause->key);
     shown->frame = mem_strdup(is_other ? "" : next->frame);
     shown->id = is_other ? NULL : dup(next->id);
     shown->source = is_other ? NULL : dup(next->source);

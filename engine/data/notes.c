@@ -2,8 +2,11 @@
 #include "engine/data/notes.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/attr.h"
+#include "engine/base/mem.h"
 #include "engine/data/snapshot.h"
 #include "engine/base/banned.h"
 
@@ -89,6 +92,8 @@ void notes_finding(struct roll *findings, const struct event *event) {
         .shared = shared,
         .t = event->t,
         .rank = rank_of(event),
+        .rule = event_text(event, "rule"),
+        .subject = event_text(event, "subject"),
         .text = text_of(event, "text"),
         .action = event_text(event, "action"),
         .evidence = event_text(event, "evidence"),
@@ -122,13 +127,26 @@ void notes_output(struct roll *outputs, const struct event *event) {
     roll_add(outputs, output);
 }
 
+static double weight(const struct snapshot_finding *finding) {
+    return isnan(finding->lost_s) ? -1 : finding->lost_s;
+}
+
+int snapshot_finding_order(const void *a, const void *b) {
+    const struct snapshot_finding *x = *(const struct snapshot_finding *const *)a;
+    const struct snapshot_finding *y = *(const struct snapshot_finding *const *)b;
+    double p = weight(x), q = weight(y);
+    return p != q ? (q > p) - (q < p) : (x->t > y->t) - (x->t < y->t);
+}
+
 json_t *notes_findings(const struct roll *findings) {
     json_t *array = json_array();
+    CLEANUP(cleanup_free) const struct snapshot_finding **order =
+        mem_array(findings->count + 1, sizeof order[0]);
+    for (size_t i = 0; i < findings->count; i++) order[i] = roll_at(findings, i);
+    qsort(order, findings->count, sizeof order[0], snapshot_finding_order);
     for (size_t i = 0; i < findings->count; i++) {
-        const struct finding *finding = roll_at(findings, i);
-        json_t *object = json_copy(finding->body);
-        if (finding->shown.rank >= 0)
-            json_object_set_new(object, "rank", json_integer(finding->shown.rank));
+        json_t *object = json_copy(((const struct finding *)order[i])->body);
+        if (order[i]->rank >= 0) json_object_set_new(object, "rank", json_integer(order[i]->rank));
         json_array_append_new(array, object);
     }
     return array;

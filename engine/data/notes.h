@@ -11,7 +11,7 @@
  * snapshot_output. */
 void notes_problem(struct roll *problems, const struct event *event);
 void notes_finding(struct roll *findings, const struct event *event);
-/* All of them as an array of their events' fields, with their rank: a new reference. */
+/* All of them, most seconds lost first, as an array of their events' fields, with their rank: a new reference. */
 json_t *notes_findings(const struct roll *findings);
 void notes_output(struct roll *outputs, const struct event *event);
 

@@ -257,6 +257,7 @@ struct snapshot_compile {
 /* Recompilations for one reason: causes that differ in numbers only are one. */
 struct snapshot_cause {
     struct shared shared;
+    const char *key; /* what makes it one: frame, row of the table of causes, source; for no eyes */
     const char *frame, *cause; /* as torch said it last, without the id in front; or NULL */
     const char *id, *source;   /* which row of the table of causes, what changed; or NULL */
     const char *words;         /* the same in plain words: "size of x[0]: 8, now 6" */
@@ -304,10 +305,14 @@ struct snapshot_finding {
     struct shared shared;
     double t;
     int rank;
+    const char *rule, *subject; /* one finding for each; of recompiles the cause's key; or NULL */
     const char *text, *action, *evidence;
     double lost_s, gain;
     uint64_t count;
 };
+
+/* Most seconds lost first, what is not known last; then in the order in which they were told. For qsort() of pointers. */
+int snapshot_finding_order(const void *a, const void *b);
 
 struct snapshot_output {
     struct shared shared;
@@ -362,6 +367,12 @@ void snapshot_unref(const struct snapshot *snapshot); /* accepts NULL */
 enum snapshot_activity snapshot_activity(const struct snapshot *snapshot,
                                          const struct snapshot_rank *rank);
 const char *snapshot_activity_name(enum snapshot_activity activity); /* "training", ... */
+
+/* It has finished, exited or is lost. */
+bool snapshot_is_over(const struct snapshot_rank *rank);
+
+/* Its use of these settings, NULL: none. */
+const struct snapshot_use *snapshot_use(const struct snapshot_rank *rank, uint32_t variant);
 
 /* Seconds since its last step ended; NaN without one. */
 double snapshot_idle_s(const struct snapshot *snapshot, const struct snapshot_rank *rank);

@@ -36,13 +36,13 @@ static bool is_state(const struct snapshot_rank *rank, const char *state) {
     return rank->who->state && strcmp(rank->who->state, state) == 0;
 }
 
-static bool is_over(const struct snapshot_rank *rank) {
+bool snapshot_is_over(const struct snapshot_rank *rank) {
     return is_state(rank, "finished") || is_state(rank, "exited") || is_state(rank, "lost");
 }
 
 static void add_rank(struct snapshot_group *group, const struct snapshot_rank *rank) {
     bool is_refused = is_state(rank, "refused");
-    group->running += !is_over(rank) && !is_refused;
+    group->running += !snapshot_is_over(rank) && !is_refused;
     group->hooked += rank->who->state && !is_refused;
     if (rank->who->has_world && rank->who->world > 0) {
         group->has_world = true;
@@ -54,7 +54,7 @@ static void add_rank(struct snapshot_group *group, const struct snapshot_rank *r
 static void set_steps(struct snapshot_group *group, const struct snapshot_rank *const *ranks) {
     for (size_t i = 0; i < group->rank_count; i++) {
         const struct snapshot_rank *rank = ranks[group->ranks[i]];
-        if (!rank->has_step || (group->running && is_over(rank))) continue;
+        if (!rank->has_step || (group->running && snapshot_is_over(rank))) continue;
         if (!group->has_step || rank->step < group->step_least) group->step_least = rank->step;
         if (!group->has_step || rank->step > group->step_most) group->step_most = rank->step;
         group->has_step = true;
@@ -110,7 +110,7 @@ static void set_last(struct snapshot_group *group, const struct snapshot_rank *c
     for (size_t i = 0; i < group->rank_count; i++) {
         size_t at = group->ranks[i];
         double ms = ranks[at]->traffic.ms;
-        if (isnan(ms) || is_over(ranks[at])) continue;
+        if (isnan(ms) || snapshot_is_over(ranks[at])) continue;
         if (!count || ms < ranks[group->last]->traffic.ms) group->last = at;
         most = fmax(most, ms);
         count++;

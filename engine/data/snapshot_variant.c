@@ -21,7 +21,7 @@ static uint64_t most(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-static const struct snapshot_use *use_of(const struct snapshot_rank *rank, uint32_t variant) {
+const struct snapshot_use *snapshot_use(const struct snapshot_rank *rank, uint32_t variant) {
     for (size_t i = 0; i < rank->use_count; i++)
         if (rank->uses[i].variant == variant) return &rank->uses[i];
     return NULL;
@@ -61,7 +61,7 @@ static void set_speedup(struct snapshot_variant *variant, struct ratio *ratios, 
         variant->speedup = *ratios[(count - 1) / 2].speedup;
         variant->speedup_rank = ratios[(count - 1) / 2].rank->rank;
     } else if (fallback) {
-        variant->speedup = use_of(fallback, variant->variant)->speedup;
+        variant->speedup = snapshot_use(fallback, variant->variant)->speedup;
         variant->speedup_rank = fallback->rank;
     }
 }
@@ -78,7 +78,7 @@ static void sum_up(struct snapshot_variant *variant, const struct snapshot_rank 
     variant->compile_s = variant->rss_peak = NAN;
     variant->torch_peak = variant->memory_over_eager = NAN;
     for (size_t i = 0; i < count; i++) {
-        const struct snapshot_use *use = use_of(ranks[i], variant->variant);
+        const struct snapshot_use *use = snapshot_use(ranks[i], variant->variant);
         if (!use) continue;
         add_use(variant, use);
         variant->current += ranks[i]->has_variant && ranks[i]->variant == variant->variant;

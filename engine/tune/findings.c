@@ -9,6 +9,7 @@
 
 #include "engine/base/attr.h"
 #include "engine/base/mem.h"
+#include "engine/data/stats.h"
 #include "engine/base/banned.h"
 
 enum {
@@ -19,7 +20,7 @@ enum {
 };
 static const double seconds_least = 1.0;     /* of all clean steps together */
 static const double data_share_least = 0.2;  /* of the step's time */
-static const double rank_slower_least = 1.15; /* its own work over the median of its group */
+static const double rank_slower_least = 1.15; /* its own work over the median of the others */
 
 /* A finding as a rule makes it; texts belong to whoever holds it. */
 struct finding {
@@ -32,6 +33,8 @@ struct finding {
 struct known {
     char *key;
     double lost_s, gain; /* as told last */
+    uint64_t look;       /* at which it held last */
+    bool passes;
     UT_hash_handle hh;
 };
 
@@ -39,6 +42,7 @@ struct findings {
     struct known *known;
     struct finding *due;
     size_t due_count, due_room, due_next;
+    uint64_t looks;
 };
 
 /* What a rule is given: it looks and adds. */
@@ -46,6 +50,7 @@ struct look {
     struct findings *findings;
     const struct snapshot *snapshot;
     const char *rule;
+    bool passes;
 };
 
 static void finding_done(struct finding *finding) {
@@ -56,7 +61,8 @@ static void finding_done(struct finding *finding) {
 }
 
 /* True when it is to be told. */
-static bool is_news(struct findings *findings, const struct finding *finding) {
+static bool is_news(const struct look *look, const struct finding *finding) {
+    struct findings *findings = look->findings;
     CLEANUP(cleanup_free) char *key = mem_printf("%s %d %s", finding->rule, finding->rank, finding->subject);
     struct known *known;
     HASH_FIND_STR(findings->known, key, known);
@@ -67,6 +73,8 @@ static bool is_news(struct findings *findings, const struct finding *finding) {
         known->lost_s = known->gain = NAN;
         HASH_ADD_KEYPTR(hh, findings->known, known->key, strlen(known->key), known);
     }
+    known->look = findings->looks;
+    known->passes = look->passes;
     bool costs_more = finding->lost_s >= known->lost_s * 1.5 && finding->lost_s >= known->lost_s + 1;
     bool gains_other = fabs(finding->gain / known->gain - 1) >= 0.1;
     if (!is_new && !costs_more && !gains_other) return false;
@@ -80,7 +88,7 @@ static void add(const struct look *look, struct finding finding) {
     struct findings *findings = look->findings;
     finding.rule = look->rule;
     if (!finding.subject) finding.subject = mem_strdup("");
-    if (!is_news(findings, &finding)) {
+    if (!is_news(look, &finding)) {
         finding_done(&finding);
         return;
     }
@@ -94,18 +102,25 @@ static void add(const struct look *look, struct finding finding) {
 /* ---- what rules look at */
 
 static const struct snapshot_use *use_in_force(const struct snapshot_rank *rank) {
-    for (size_t i = 0; rank->has_variant && i < rank->use_count; i++)
-        if (rank->uses[i].variant == rank->variant) return &rank->uses[i];
-    return NULL;
+    return rank->has_variant ? snapshot_use(rank, rank->variant) : NULL;
 }
 
 static bool has_enough(const struct shares *shares) {
     return shares->steps >= STEPS_LEAST && shares->ms >= seconds_least * 1e3;
 }
 
-static const char *label_of(const struct snapshot *snapshot, uint32_t variant) {
-    const struct snapshot_variant *found = snapshot_variant(snapshot, variant);
-    return found && found->label ? found->label : "as written";
+static const char *label_of(const struct snapshot_variant *variant) {
+    return variant->label ? variant->label : "as written";
+}
+
+/* What is in force somewhere and was measured to be so: "faster", "slower". From `*at` on; NULL: no more. */
+static const struct snapshot_variant *next_measured(const struct snapshot *snapshot, const char *verdict, size_t *at) {
+    while (*at < snapshot->variant_count) {
+        const struct snapshot_variant *variant = &snapshot->variants[(*at)++];
+        const struct snapshot_speedup *speedup = &variant->speedup;
+        if (variant->current && speedup->has_ratio && speedup->verdict && strcmp(speedup->verdict, verdict) == 0) return variant;
+    }
+    return NULL;
 }
 
 /* ---- rules */
@@ -118,6 +133,7 @@ static void find_data_wait(const struct look *look) {
     const struct shares *its = NULL;
     double least = 1;
     for (size_t i = 0; i < snapshot->rank_count; i++) {
+        if (snapshot_is_over(snapshot->ranks[i])) continue;
         const struct snapshot_use *use = use_in_force(snapshot->ranks[i]);
         if (!use || !has_enough(&use->shares)) return;
         double share = use->shares.of[SHARE_DATA] / use->shares.ms;
@@ -142,15 +158,13 @@ static void find_data_wait(const struct look *look) {
 /* What is in force is slower than eager, by the judge. */
 static void find_slower(const struct look *look) {
     const struct snapshot *snapshot = look->snapshot;
-    for (size_t i = 0; i < snapshot->variant_count; i++) {
-        const struct snapshot_variant *variant = &snapshot->variants[i];
+    size_t at = 0;
+    for (const struct snapshot_variant *variant; (variant = next_measured(snapshot, "slower", &at));) {
         const struct snapshot_speedup *speedup = &variant->speedup;
-        if (!variant->current || !speedup->has_ratio || !speedup->verdict || strcmp(speedup->verdict, "slower") != 0) continue;
         add(look, (struct finding){
                       .rank = -1,
                       .subject = mem_printf("%" PRIu32, variant->variant),
-                      .text = mem_printf("%s is slower than eager: %.2fx (%.2f to %.2f)", variant->label ? variant->label : "as written",
-                                         speedup->ratio, speedup->low, speedup->high),
+                      .text = mem_printf("%s is slower than eager: %.2fx (%.2f to %.2f)", label_of(variant), speedup->ratio, speedup->low, speedup->high),
                       .action = mem_strdup("scope=eager takes the compiler out; scope=regional or another mode may do better"),
                       .evidence = mem_printf("%" PRId64 " pairs of blocks on rank %d", speedup->pairs, variant->speedup_rank),
                       .lost_s = (1 - speedup->ratio) * variant->median_ms * (double)variant->steps / 1e3,
@@ -168,7 +182,7 @@ static void find_recompiles(const struct look *look) {
         if (cause->count < RECOMPILES_LEAST * ranks) continue;
         add(look, (struct finding){
                       .rank = -1,
-                      .subject = mem_printf("%s %s", cause->frame, cause->remedy ? cause->remedy : cause->words),
+                      .subject = mem_strdup(cause->key),
                       .text = mem_printf("recompiled %" PRIu64 " times, %.1f s so far: %s", cause->count, cause->seconds, cause->words),
                       .action = cause->remedy ? mem_strdup(cause->remedy) : NULL,
                       .evidence = mem_printf("%s, rank%s %s", cause->frame, ranks > 1 ? "s" : "", cause->ranks),
@@ -230,11 +244,6 @@ static void find_not_compiled(const struct look *look) {
     }
 }
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* A rank does more of its own work than the others, who wait for it in the backward's collectives. */
 static void find_straggler(const struct look *look) {
     const struct snapshot *snapshot = look->snapshot;
@@ -258,8 +267,8 @@ static void find_straggler(const struct look *look) {
             count++;
         }
         if (count < 2 || count < group->rank_count) continue;
-        qsort(own, count, sizeof *own, by_value);
-        double median = own[(count - 1) / 2], over_ms = most - median;
+        stats_sort(own, count);
+        double median = stats_median(own, count - 1), over_ms = most - median;
         const struct snapshot_use *use = use_in_force(slowest);
         if (median <= 0 || most < rank_slower_least * median || over_ms < 0.05 * use->shares.ms / (double)steps) continue;
         add(look, (struct finding){
@@ -277,17 +286,16 @@ static void find_straggler(const struct look *look) {
 /* Compiling has cost more than it can have gained so far. Only with a measured speedup. */
 static void find_break_even(const struct look *look) {
     const struct snapshot *snapshot = look->snapshot;
-    for (size_t i = 0; i < snapshot->variant_count; i++) {
-        const struct snapshot_variant *variant = &snapshot->variants[i];
+    size_t at = 0;
+    for (const struct snapshot_variant *variant; (variant = next_measured(snapshot, "faster", &at));) {
         const struct snapshot_speedup *speedup = &variant->speedup;
-        if (!variant->current || !speedup->has_ratio || !speedup->verdict || strcmp(speedup->verdict, "faster") != 0) continue;
         double gained_ms = (speedup->ratio - 1) * variant->median_ms; /* a step */
         double even = variant->compile_s * 1e3 / gained_ms;
         if (!(even > 4.0 * (double)variant->steps) || variant->compile_s < 60) continue;
         add(look, (struct finding){
                       .rank = -1,
                       .subject = mem_printf("%" PRIu32, variant->variant),
-                      .text = mem_printf("%s pays after %.0f steps: %.0f s of compiling, %.2f ms gained a step", label_of(snapshot, variant->variant),
+                      .text = mem_printf("%s pays after %.0f steps: %.0f s of compiling, %.2f ms gained a step", label_of(variant),
                                          even, variant->compile_s, gained_ms),
                       .action = mem_strdup("Short runs: scope=regional compiles one block for all, and a warm cache (TORCHINDUCTOR_CACHE_DIR) saves most of it"),
                       .evidence = mem_printf("%.2fx (%.2f to %.2f), %" PRIu64 " steps so far", speedup->ratio, speedup->low, speedup->high, variant->steps),
@@ -306,6 +314,7 @@ static void find_waiting(const struct look *look) {
         size_t compiling = 0, waiting = 0;
         for (size_t i = 0; i < group->rank_count; i++) {
             const struct snapshot_rank *rank = snapshot->ranks[group->ranks[i]];
+            if (snapshot_is_over(rank)) continue;
             bool compiles = snapshot_activity(snapshot, rank) == ACTIVITY_COMPILING;
             double since = snapshot->now - rank->compiling_t;
             if (compiles && since >= WAIT_S_LEAST) {
@@ -319,7 +328,7 @@ static void find_waiting(const struct look *look) {
         double since = snapshot->now - who->compiling_t;
         add(look, (struct finding){
                       .rank = who->rank,
-                      .subject = mem_printf("%s %" PRIu64, group->key, who->has_step ? who->step : 0),
+                      .subject = mem_strdup(group->key),
                       .text = mem_printf("rank %d compiles%s%s since %.0f s, %zu rank%s wait%s", who->rank, who->compiling[0] ? " " : "",
                                          who->compiling, since, waiting, waiting > 1 ? "s" : "", waiting > 1 ? "" : "s"),
                       .action = mem_strdup("Only this rank met something new: give all ranks the same shapes, or a longer time-out for collectives"),
@@ -334,12 +343,23 @@ static void find_waiting(const struct look *look) {
 static const struct rule {
     const char *name;
     void (*look)(const struct look *look);
+    bool passes; /* when it holds again it is another one */
 } rules[] = {
-    {"waiting", find_waiting}, {"data", find_data_wait}, {"slower", find_slower},       {"recompiles", find_recompiles},  {"limit", find_limit},
+    {"waiting", find_waiting, true}, {"data", find_data_wait}, {"slower", find_slower},       {"recompiles", find_recompiles},  {"limit", find_limit},
     {"off", find_not_compiled}, {"straggler", find_straggler}, {"break-even", find_break_even},
 };
 
 /* ---- the whole */
+
+static void forget_passed(struct findings *findings) {
+    struct known *known, *next;
+    HASH_ITER(hh, findings->known, known, next) {
+        if (!known->passes || known->look == findings->looks) continue;
+        HASH_DEL(findings->known, known);
+        free(known->key);
+        free(known);
+    }
+}
 
 struct findings *findings_new(void) {
     return mem_new(sizeof(struct findings));
@@ -359,7 +379,7 @@ struct findings *findings_free(struct findings *findings) {
     return NULL;
 }
 
-/* Seconds lost first, then what could be gained; what is not known last. */
+/* Most seconds lost first; what is not known last. */
 static int by_weight(const void *a, const void *b) {
     const struct finding *x = a, *y = b;
     double p = isnan(x->lost_s) ? -1 : x->lost_s, q = isnan(y->lost_s) ? -1 : y->lost_s;
@@ -368,8 +388,10 @@ static int by_weight(const void *a, const void *b) {
 
 void findings_look(struct findings *findings, const struct snapshot *snapshot) {
     if (findings->due_next == findings->due_count) findings->due_next = findings->due_count = 0;
+    findings->looks++;
     for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
-        rules[i].look(&(struct look){.findings = findings, .snapshot = snapshot, .rule = rules[i].name});
+        rules[i].look(&(struct look){findings, snapshot, rules[i].name, rules[i].passes});
+    forget_passed(findings);
     if (findings->due_count == findings->due_next) return;
     qsort(findings->due + findings->due_next, findings->due_count - findings->due_next, sizeof *findings->due, by_weight);
 }

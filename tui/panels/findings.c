@@ -7,6 +7,7 @@
 
 #include "engine/base/attr.h"
 #include "engine/base/mem.h"
+#include "engine/base/str.h"
 #include "tui/format.h"
 #include "tui/panels.h"
 #include "engine/base/banned.h"
@@ -162,14 +163,41 @@ static void add_event(struct findings_panel *panel, const struct snapshot_event 
         add(panel, ENTRY_EVENT, event, event->seq);
 }
 
+static uint64_t hash_of(const char *text) {
+    return text ? str_hash(text, strlen(text)) : 0;
+}
+
+static uint64_t number_of(const struct snapshot_finding *finding) {
+    if (!finding->rule) return hash_of(finding->text);
+    return hash_of(finding->rule) << 24 ^ hash_of(finding->subject) ^ (uint32_t)finding->rank;
+}
+
+static void add_findings(struct findings_panel *panel, const struct snapshot *snapshot) {
+    CLEANUP(cleanup_free) const struct snapshot_finding **order =
+        mem_array(snapshot->finding_count + 1, sizeof order[0]);
+    for (size_t i = 0; i < snapshot->finding_count; i++) order[i] = snapshot->findings[i];
+    qsort(order, snapshot->finding_count, sizeof order[0], snapshot_finding_order);
+    for (size_t i = 0; i < snapshot->finding_count; i++)
+        add(panel, ENTRY_FINDING, order[i], number_of(order[i]));
+}
+
+/* A finding says it already. */
+static bool is_found(const struct snapshot *snapshot, const struct snapshot_cause *cause) {
+    for (size_t i = 0; i < snapshot->finding_count; i++) {
+        const char *subject = snapshot->findings[i]->subject;
+        if (subject && strcmp(subject, cause->key) == 0) return true;
+    }
+    return false;
+}
+
 static void update(void *state, const struct view *view) {
     struct findings_panel *panel = state;
     const struct snapshot *snapshot = view->snapshot;
     panel->count = 0;
-    for (size_t i = snapshot->finding_count; i-- > 0;)
-        add(panel, ENTRY_FINDING, snapshot->findings[i], i);
+    add_findings(panel, snapshot);
     for (size_t i = snapshot->cause_count; i-- > 0;)
-        if (snapshot->causes[i]->remedy) add(panel, ENTRY_CAUSE, snapshot->causes[i], i);
+        if (snapshot->causes[i]->remedy && !is_found(snapshot, snapshot->causes[i]))
+            add(panel, ENTRY_CAUSE, snapshot->causes[i], i);
     for (size_t i = snapshot->problem_count; i-- > 0;)
         add(panel, ENTRY_PROBLEM, snapshot->problems[i], i);
     for (size_t i = snapshot->event_count; i-- > 0;) add_event(panel, snapshot->events[i]);

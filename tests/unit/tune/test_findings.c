@@ -129,7 +129,67 @@ static void one_rank_that_waits_is_the_slow_one(void **state) {
     go_on(job, 100);
     assert_string_equal(told(job, &event), "straggler ");
     assert_true(event.has_rank && event.rank == 1);
+    assert_non_null(strstr(event_text(&event, "text"), "take it 13.00 ms, the others 4.00"));
     event_done(&event);
+}
+
+/* It ended early, with too few steps for shares: no reason to say nothing of the others. */
+static void a_rank_that_is_over_does_not_count(void **state) {
+    struct job *job = *state;
+    hello(job->store, 0);
+    hello(job->store, 1);
+    compiled(job, 0);
+    compiled(job, 1);
+    train(job, 1, 5, 16, 2);
+    train(job, 0, 100, 16, 2);
+    go_on(job, 100);
+    assert_string_equal(told(job, NULL), "");
+    hello_as(job->store, 1, "g", "exited", job->t);
+    assert_string_equal(told(job, NULL), "data ");
+}
+
+static void compiling(struct job *job, int rank, const char *state) {
+    tell(job->store, "compiling", "'t':%f,'rank':%d,'state':'%s','part':'forward'", job->t, rank, state);
+}
+
+static void who_waits_for_a_rank_that_compiles(void **state) {
+    struct job *job = *state;
+    hello(job->store, 0);
+    hello(job->store, 1);
+    compiled(job, 0);
+    compiled(job, 1);
+    train(job, 0, 10, 1, 2);
+    train(job, 1, 10, 1, 2);
+    go_on(job, 10);
+    compiling(job, 1, "begin");
+    job->t += 9;
+    assert_string_equal(told(job, NULL), "");
+    job->t += 2;
+    assert_string_equal(told(job, NULL), "waiting ");
+    assert_string_equal(told(job, NULL), "");
+    compiling(job, 1, "end");
+    assert_string_equal(told(job, NULL), "");
+    compiling(job, 1, "begin"); /* another wait is another finding */
+    job->t += 11;
+    assert_string_equal(told(job, NULL), "waiting ");
+    hello_as(job->store, 0, "g", "finished", job->t); /* who is over waits for nobody */
+    job->t += 60;
+    assert_string_equal(told(job, NULL), "");
+}
+
+static void undecoded_causes_are_one_finding(void **state) {
+    struct job *job = *state;
+    hello(job->store, 0);
+    compiled(job, 0);
+    for (int i = 0; i < 6; i++) {
+        if (i != 3) assert_string_equal(told(job, NULL), "");
+        else assert_string_equal(told(job, NULL), "recompiles ");
+        tell(job->store, "compile",
+             "'t':%d,'rank':0,'variant':0,'id':'0/%d','frame':'f a.py:1','trigger':'recompile','ms':100,"
+             "'cause_id':'unknown','cause':'something: %d','words':'something: %d'",
+             i + 1, i + 1, i, i);
+    }
+    assert_string_equal(told(job, NULL), ""); /* 0.6 s, not a second more than the 0.3 that were told */
 }
 
 static void what_is_compiled_again_and_again(void **state) {
@@ -178,6 +238,9 @@ int main(void) {
         TEST(waiting_for_data_is_told_once_with_its_ceiling),
         TEST(little_waiting_and_few_steps_say_nothing),
         TEST(one_rank_that_waits_is_the_slow_one),
+        TEST(a_rank_that_is_over_does_not_count),
+        TEST(who_waits_for_a_rank_that_compiles),
+        TEST(undecoded_causes_are_one_finding),
         TEST(what_is_compiled_again_and_again),
         TEST(slower_than_eager),
         TEST(nothing_compiled_is_told_after_a_while),
