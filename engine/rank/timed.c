@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/rank/timed.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "engine/rank/core.h"
@@ -10,35 +11,36 @@
 struct timed {
     PyObject_HEAD
     PyObject *real;
-    PyObject *bound; /* first argument, NULL: none */
-    uint32_t bit;
+    PyObject *bound;    /* first argument, NULL: none */
+    PyObject *listener; /* NULL: none */
+    uint32_t bit;       /* 0: not timed */
 };
 
-static PyObject *make(PyTypeObject *type, PyObject *real, PyObject *bound, uint32_t bit) {
+static PyObject *make(PyTypeObject *type, const struct timed *like, PyObject *bound) {
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     struct timed *self = (struct timed *)allocate(type, 0);
     if (!self) return NULL;
-    Py_INCREF(real);
+    Py_INCREF(like->real);
+    Py_XINCREF(like->listener);
     Py_XINCREF(bound);
-    self->real = real;
+    self->real = like->real;
+    self->listener = like->listener;
     self->bound = bound;
-    self->bit = bit;
+    self->bit = like->bit;
     return (PyObject *)self;
 }
 
 static PyObject *timed_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"kind", "callable", "listener", NULL};
     unsigned int bit;
-    PyObject *real;
-    if (kwargs && PyDict_Size(kwargs)) {
-        PyErr_SetString(PyExc_TypeError, "this is timed(kind, callable)");
-        return NULL;
-    }
-    if (!PyArg_ParseTuple(args, "IO:timed", &bit, &real)) return NULL;
-    if ((bit != STEP_HAS_DATA && bit != STEP_HAS_BACKWARD) || !PyCallable_Check(real)) {
-        PyErr_SetString(PyExc_ValueError, "timed(kind, callable): of data or backward");
-        return NULL;
-    }
-    return make(type, real, NULL, bit);
+    struct timed like = {0};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "IO|O:timed", names, &bit, &like.real, &like.listener)) return NULL;
+    like.bit = bit;
+    bool is_kind = bit == STEP_HAS_DATA || bit == STEP_HAS_BACKWARD || (bit == 0 && like.listener);
+    if (is_kind && PyCallable_Check(like.real) && (!like.listener || PyCallable_Check(like.listener)))
+        return make(type, &like, NULL);
+    PyErr_SetString(PyExc_ValueError, "timed(kind, callable, listener): of data, backward, or 0 with a listener");
+    return NULL;
 }
 
 static PyObject *with_first(PyObject *first, PyObject *args) {
@@ -55,13 +57,30 @@ static PyObject *with_first(PyObject *first, PyObject *args) {
     return all;
 }
 
+/* What it raises is ours, counted and forgotten, unless it is no Exception: then it is the user's, and the result is lost to it. */
+static PyObject *tell(const struct timed *self, PyObject *result, PyObject *args, PyObject *kwargs) {
+    PyObject *said = PyObject_CallFunctionObjArgs(self->listener, result, args, kwargs ? kwargs : Py_None, NULL);
+    if (said) {
+        Py_DECREF(said);
+        return result;
+    }
+    if (PyErr_ExceptionMatches(PyExc_Exception)) {
+        PyErr_Clear();
+        core_fault();
+        return result;
+    }
+    Py_DECREF(result);
+    return NULL;
+}
+
 static PyObject *timed_call(PyObject *object, PyObject *args, PyObject *kwargs) {
     struct timed *self = (struct timed *)object;
     PyObject *all = self->bound ? with_first(self->bound, args) : NULL;
     if (self->bound && !all) return NULL;
-    core_phase_begin(self->bit);
+    if (self->bit) core_phase_begin(self->bit);
     PyObject *result = PyObject_Call(self->real, all ? all : args, kwargs);
-    core_phase_end();
+    if (self->bit) core_phase_end();
+    if (result && self->listener) result = tell(self, result, all ? all : args, kwargs);
     Py_XDECREF(all);
     return result;
 }
@@ -73,7 +92,7 @@ static PyObject *timed_get(PyObject *object, PyObject *instance, PyObject *type)
         Py_INCREF(object);
         return object;
     }
-    return make(Py_TYPE(object), self->real, instance, self->bit);
+    return make(Py_TYPE(object), self, instance);
 }
 
 static PyObject *timed_getattr(PyObject *object, PyObject *name) {
@@ -92,6 +111,7 @@ static int timed_traverse(PyObject *object, visitproc visit, void *arg) {
     Py_VISIT(Py_TYPE(object));
     Py_VISIT(self->real);
     Py_VISIT(self->bound);
+    Py_VISIT(self->listener);
     return 0;
 }
 
@@ -99,6 +119,7 @@ static int timed_clear(PyObject *object) {
     struct timed *self = (struct timed *)object;
     Py_CLEAR(self->real);
     Py_CLEAR(self->bound);
+    Py_CLEAR(self->listener);
     return 0;
 }
 
@@ -112,7 +133,7 @@ static void timed_dealloc(PyObject *object) {
 }
 
 static PyType_Slot slots[] = {
-    {Py_tp_doc, "timed(kind, callable): counts the calls' time into a phase of the step"},
+    {Py_tp_doc, "timed(kind, callable, listener=None): see timed.h"},
     {Py_tp_new, timed_new},
     {Py_tp_call, timed_call},
     {Py_tp_descr_get, timed_get},

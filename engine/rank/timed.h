@@ -1,5 +1,5 @@
-/* A Python callable that times another one for the phases of a step. No Python frame: tracebacks are the user's own, and Dynamo finds
- * nothing to look at.
+/* A Python callable in the place of another one: it times its calls for the phases of a step, and tells a listener of them. No Python
+ * frame: tracebacks are the user's own, and Dynamo finds nothing to look at.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_RANK_TIMED_H
 #define INDUCTOP_RANK_TIMED_H
@@ -7,8 +7,9 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-/* Adds the type to the module; -1 with an error set. timed(kind, callable): `kind` is a bit of enum step_valid, the callable may be a
- * method that is then put into its class. Attributes are those of the callable, which is also its __wrapped__. */
+/* Adds the type to the module; -1 with an error set. timed(kind, callable, listener=None): `kind` is STEP_HAS_DATA, STEP_HAS_BACKWARD, or
+ * 0 with a listener alone; the callable may be a method that is then put into its class. listener(result, args, kwargs or None) is called
+ * behind a call that raised nothing. Attributes are those of the callable, which is also its __wrapped__. */
 int timed_add_type(PyObject *module);
 
 #endif

@@ -242,6 +242,22 @@ def test_names_in_the_state_dict_stay(change: str) -> None:
     assert last_line(ours.out)["keys"] == last_line(author("plain", env={"STEPS": 3}).out)["keys"]
 
 
+ERROR_ON_RECOMPILE = """
+import torch
+torch._dynamo.config.error_on_recompile = True
+f = torch.compile(lambda x: x.sin(), backend="eager", dynamic=False)
+optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], 0.1)
+optimizer.step()
+f(torch.ones(3)); f(torch.ones(4))
+"""
+
+
+def test_a_recompile_that_is_an_error_shows_the_jobs_own_frames_only() -> None:
+    ours, theirs = both([PYTHON, "-c", ERROR_ON_RECOMPILE])
+    assert theirs.code == 1 and "RecompileError" in theirs.err
+    same(ours, theirs)
+
+
 def test_nothing_of_ours_is_in_the_jobs_environment() -> None:
     code = "import os; print(sorted(k for k in os.environ if 'INDUCTOP' in k)); print(os.environ['PYTHONPATH'].count(os.pathsep))"
     with Live([PYTHON, "-c", code], truth=False, env={"PYTHONPATH": "/tmp"}) as live:

@@ -58,7 +58,7 @@ def forget() -> None:
     _changed.clear()
 
 
-def watch(dynamo: Any, begin: Callable[[Any], Any], begun: Callable[[str], Any], identity: Callable[[Any], str]) -> None:
+def watch(begin: Callable[[Any], Any], begun: Callable[[str], Any], identity: Callable[[Any], str]) -> None:
     """`begin(compile id)` notes the beginning of a compilation, `begun(name)` finds it again, `identity` names one."""
     from torch._dynamo import convert_frame
 
@@ -66,25 +66,28 @@ def watch(dynamo: Any, begin: Callable[[Any], Any], begun: Callable[[str], Any],
     if real is None:
         return  # the reason is told by the metrics alone
 
-    def get_and_maybe_log_recompilation_reasons(entries: Any, frame: Any, *rest: Any, **named: Any) -> Any:
-        reasons = real(entries, frame, *rest, **named)
-        _ask(frame, reasons)
-        return reasons
+    def ask(reasons: Any, args: tuple[Any, ...], _: Any) -> None:
+        try:
+            _ask(args[1], reasons, begin, begun, identity)
+        except Exception as error:
+            core.trouble("recompile", error)
 
-    @core.shield()
-    def _ask(frame: Any, reasons: Any) -> None:
-        from torch._guards import CompileContext
+    try:
+        convert_frame.get_and_maybe_log_recompilation_reasons = core.load().timed(0, real, ask)  # (entries, frame, ...)
+    except ImportError:
+        pass  # no core in this Python: nothing will be told
 
-        compile_id = CompileContext.current_compile_id()
-        if compile_id is None:
-            return
-        now = begin(compile_id)
-        _asked[identity(compile_id)] = _look(frame, reasons, now, begun)
-        while len(_asked) > MOST:
-            _asked.popitem(last=False)
 
-    get_and_maybe_log_recompilation_reasons.__wrapped__ = real
-    convert_frame.get_and_maybe_log_recompilation_reasons = get_and_maybe_log_recompilation_reasons
+def _ask(frame: Any, reasons: Any, begin: Callable[[Any], Any], begun: Callable[[str], Any], identity: Callable[[Any], str]) -> None:
+    from torch._guards import CompileContext
+
+    compile_id = CompileContext.current_compile_id()
+    if compile_id is None:
+        return
+    now = begin(compile_id)
+    _asked[identity(compile_id)] = _look(frame, reasons, now, begun)
+    while len(_asked) > MOST:
+        _asked.popitem(last=False)
 
 
 def _look(frame: Any, reasons: list[str], now: Any, begun: Callable[[str], Any]) -> Again:

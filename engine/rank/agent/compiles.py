@@ -128,7 +128,7 @@ def watch(dynamo: Any) -> None:
         kept = getattr(utils, "_compilation_metrics", None)
         if getattr(kept, "maxlen", 0) and kept.maxlen < LIMIT:
             utils.set_compilation_metrics_limit(LIMIT)
-    again.watch(dynamo, remember, lambda name: _begun.get(_id(name)), _id)
+    again.watch(remember, lambda name: _begun.get(_id(name)), _id)
     register()
     real = dynamo.reset
 

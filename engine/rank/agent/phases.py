@@ -8,18 +8,18 @@ from typing import Any
 
 from . import core
 
-DATA, BACKWARD = 1, 4  # bits of step_record.valid
+DATA, BACKWARD = 1, 4  # bits of enum step_valid (engine/wire/record.h)
 
 
 @core.shield()
 def watch(torch: Any) -> None:
     """Once, in a process that trains. Where torch has no such places the phases are missing."""
-    timed = getattr(core.loaded(), "timed", None)
-    if timed is None:
-        return
+    timed = core.loaded().timed
     engine = getattr(torch.autograd, "_engine_run_backward", None)
     if engine is not None:
-        torch.autograd._engine_run_backward = timed(BACKWARD, engine)
+        torch.autograd._engine_run_backward = watched = timed(BACKWARD, engine)
+        if getattr(torch.autograd.graph, "_engine_run_backward", None) is engine:
+            torch.autograd.graph._engine_run_backward = watched  # whence torch puts it back after tracing a backward
     loader = sys.modules.get("torch.utils.data.dataloader")
     batches = getattr(loader, "_BaseDataLoaderIter", None)
     if batches is not None and "__next__" in vars(batches):

@@ -633,7 +633,17 @@ def test_timed_callables_are_the_phases_and_leave_no_trace(engine: Engine, scrip
         except ValueError as error:
             say(frames=[f.name for f in traceback.extract_tb(error.__traceback__)])
         core.step()
-        for bad in ((2, plain), (1, 3), (1,), ()):
+        heard = []
+        def listen(result, args, kwargs):
+            heard.append([result, list(args), kwargs])
+            raise OSError("ours, and forgotten")
+        faults = core.stats()["faults"]
+        say(listened=[core.timed(0, plain, listen)(3), core.timed(0, plain, listen)(x=4)], heard=heard, faults=core.stats()["faults"] - faults)
+        try:
+            core.timed(0, plain, listen)(1, fail=True)
+        except ValueError as error:
+            say(frames=[f.name for f in traceback.extract_tb(error.__traceback__)][-1], heard=len(heard))
+        for bad in ((2, plain), (1, 3), (1,), (), (0, plain), (1, plain, 3)):
             try:
                 core.timed(*bad)
             except (ValueError, TypeError):
@@ -650,7 +660,9 @@ def test_timed_callables_are_the_phases_and_leave_no_trace(engine: Engine, scrip
     said = run.end()
     assert said[0] == {"same": [True] * 8}
     assert said[1]["frames"][-1] == "backward" and len(said[1]["frames"]) == 2
-    assert said[2:] == [{"leaked": [0, 0]}]
+    assert said[2] == {"listened": [3, 4], "heard": [[3, [3], None], [4, [], {"x": 4}]], "faults": 2}
+    assert said[3] == {"frames": "backward", "heard": 2}
+    assert said[4:] == [{"leaked": [0, 0]}]
     steps = conn.steps()
     assert steps[1]["data"] >= 4_000_000 and steps[1]["backward"] >= 6_000_000 and steps[1]["valid"] & 15 == 15
     assert steps[2]["valid"] & 15 == 0  # another thread's
