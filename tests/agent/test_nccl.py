@@ -43,7 +43,7 @@ def nccl(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
             assert dict(os.environ) == before and len(opened) == count + done and opened[count:] in ([], [module.PLUGIN])
             return done
 
-    yield SimpleNamespace(module=module, prepare=prepare)
+    yield SimpleNamespace(module=module, prepare=prepare, opened=opened)
     for name in [name for name in sys.modules if name.startswith("agent_alone")]:
         del sys.modules[name]
 
@@ -92,11 +92,9 @@ def test_a_profiler_inside_a_net_plugin_is_left_alone(nccl, tmp_path):
     assert nccl.prepare(LD_LIBRARY_PATH=str(tmp_path))
 
 
-def test_without_cuda_nothing_is_opened(job):
-    done = job("""
-        import json, sys
-        import torch
-        print("done", json.dumps([torch.version.cuda, "inductop_agent._inductop" in sys.modules, "inductop_agent.nccl" in sys.modules]))
-    """)
-    cuda, loaded, asked = done.said("done")[0]
-    assert (done.code, asked) == (0, True) and (cuda is not None or not loaded)
+def test_opened_only_where_it_was_asked_for(nccl):
+    for start in ({}, {"collectives": "off"}, {"collectives": True}):
+        nccl.module.begin(CUDA, start)
+        assert nccl.opened == []
+    nccl.module.begin(CUDA, {"collectives": "on"})
+    assert nccl.opened == [nccl.module.PLUGIN]

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import types
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable
@@ -21,8 +20,7 @@ LIMITS = (("recompile_limit", "cache_size_limit"), ("accumulated_recompile_limit
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _asked: OrderedDict[str, Again] = OrderedDict()
-_changed: defaultdict[Any, set[str]] = defaultdict(set)  # (code, spec) -> sources that changed since the last reset
-_thread_limits: dict[str, tuple[int, ...]] = {}
+_changed: defaultdict[Any, set[str]] = defaultdict(set)  # (code's place, spec) -> sources that changed since the last reset
 
 
 class Again(NamedTuple):
@@ -35,18 +33,7 @@ def limits() -> tuple[int, ...] | None:
     from torch._dynamo import config
 
     found = tuple(next((getattr(config, name) for name in names if hasattr(config, name)), 0) for names in LIMITS)
-    if not all(found):
-        return None
-    if len(_thread_limits) < 64:
-        _thread_limits[threading.current_thread().name] = found
-    return found
-
-
-def raised_elsewhere(limit: int, which: int, thread: str) -> int | None:
-    """The limit on another thread, where it is higher."""
-    limits()
-    highest = max((found[which] for name, found in _thread_limits.items() if name != thread), default=0)
-    return highest if highest > limit else None
+    return found if all(found) else None
 
 
 def of(name: str) -> Again | None:
@@ -97,11 +84,14 @@ def _look(frame: Any, reasons: list[str], now: Any, begun: Callable[[str], Any])
     code = frame.f_code
     looked = Frame(frame, _called_at())
     looked.automatic = bool(config.automatic_dynamic_shapes and config.assume_static_by_default)
-    looked.firsts = _changed[(code, now.spec)]
+    place = (code.co_filename, code.co_firstlineno, code.co_name)  # not the code itself, which would keep its graphs alive
+    if len(_changed) > MOST:
+        _changed.clear()
+    looked.firsts = _changed[place, now.spec]
     looked.inference_now = now.inference
     former = begun(reason.partition(":")[0])
     looked.inference_then = former.inference if former is not None else False
-    return Again(decode(reason, looked), (code.co_filename, code.co_firstlineno, code.co_name))
+    return Again(decode(reason, looked), place)
 
 
 def versions() -> int | None:

@@ -235,8 +235,8 @@ def _cause(record: Any, trigger: str, begun: Begun | None, asked: again.Again | 
         return None
     if hit is not None and begun is not None and begun.limits is not None:
         which = int(hit != "recompile_limit")
-        raised = again.raised_elsewhere(begun.limits[which], which, begun.thread)
-        if raised is not None:
+        raised = _raised_elsewhere(begun, which)
+        if raised > begun.limits[which]:
             place = asked.cause if asked is not None else Cause("unknown")
             return Cause("limit_thread", hit, str(raised), f"{begun.limits[which]} ({begun.thread})", place.file, place.line)
     if asked is not None:
@@ -247,6 +247,13 @@ def _cause(record: Any, trigger: str, begun: Begun | None, asked: again.Again | 
     if _is_first_of_code(record):
         return Cause("code", file=record.co_filename, line=record.co_firstlineno)
     return None
+
+
+def _raised_elsewhere(begun: Begun, which: int) -> int:
+    """The highest that a limit is on any other thread that has compiled, or on this one."""
+    here = Begun(core.nothing, None, None, 0, again.limits(), None, threading.current_thread().name, False)
+    others = (b.limits[which] for b in (here, *_begun.values()) if b.limits is not None and b.thread != begun.thread)
+    return max(others, default=0)
 
 
 def _limit_hit(record: Any, begun: Begun | None) -> str | None:

@@ -103,8 +103,6 @@ def _size(source: str, found: re.Match[str], frame: Frame) -> Cause:
         kind = "size_parameter"
     elif found["index"] == "0" and frame.is_last_batch(expected, seen):
         kind = "size_last_batch"
-    elif frame.automatic is False:
-        kind = "size"
     elif frame.automatic and {expected, seen} & {"0", "1"}:
         kind = "size_zero_one"
     elif frame.automatic and frame.is_first(source):

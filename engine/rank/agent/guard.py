@@ -13,6 +13,7 @@ from typing import Any
 
 from . import layout
 from .core import trouble
+from .look import is_library
 from .variants import Variant
 
 retains: bool | None = None  # does the job retain graphs? None: no backward was seen to be compiled
@@ -165,22 +166,18 @@ def _own_history(variant: Variant) -> Iterator[None]:
             variant.history, pgo._CODE_STATE = pgo._CODE_STATE, shared
 
 
-def _is_torch(file: str) -> bool:
-    return file.startswith(os.path.dirname(sys.modules["torch"].__file__) + os.sep) or file.startswith("<")
-
-
 def explain(error: BaseException, code: Any, unit: Any) -> Failure:
-    """One line of reason and the user's place: the innermost frame outside torch, else the code, else where the unit was compiled."""
+    """One line of reason and the user's place: the innermost frame outside libraries, else the code, else where the unit was compiled."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = lines[0] if lines else ""
     if text.endswith("raised:") and len(lines) > 1:
         text = f"{text} {lines[1]}"
     file = line = None
     for frame in reversed(getattr(error, "real_stack", None) or []):
-        if not _is_torch(frame.filename):
+        if not is_library(frame.filename):
             file, line = frame.filename, frame.lineno
             break
-    if file is None and code is not None and not _is_torch(code.co_filename):
+    if file is None and code is not None and not is_library(code.co_filename):
         file, line = code.co_filename, code.co_firstlineno
     if file is None and unit is not None:
         file, line = unit.file, unit.line

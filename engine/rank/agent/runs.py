@@ -19,6 +19,7 @@ from . import core, layout
 
 LOOKED_AT = (1, 8, 64, 512)  # calls of a unit after something in it was compiled
 
+Sites = dict[tuple[types.CodeType, int], str | None]
 Tell = Callable[[Any, int, dict["Resume", int]], None]
 
 
@@ -31,7 +32,6 @@ class Resume(NamedTuple):
 
 
 _lookers: weakref.WeakKeyDictionary[Any, Looker] = weakref.WeakKeyDictionary()
-_sites: dict[tuple[types.CodeType, int], str | None] = {}
 
 
 def look_at(unit: Any, tell: Tell) -> None:
@@ -53,13 +53,13 @@ class Looker:
         """Listener of a unit."""
         try:
             self.calls += 1
-            if self.calls >= LOOKED_AT[-1]:
-                unit.unlisten(self.at_call)
             if self.calls not in LOOKED_AT:
                 return None
             if any(getattr(other, "__func__", None) is not Looker.at_call and hasattr(other, "__self__") for other in unit.listeners):
                 self.calls -= 1  # a trial of new settings listens to the look-ups of this call
                 return None
+            if self.calls >= LOOKED_AT[-1]:
+                unit.unlisten(self.at_call)
             return self._looking(unit)
         except Exception as error:
             core.trouble("runs", error)
@@ -70,11 +70,12 @@ class Looker:
 
         assert layout.insides is not None
         listen, variant, seen = layout.insides.hook_lookups, settings.key(switch.current), Counter[Any]()
+        sites: Sites = {}  # of this look alone: they hold code
 
         def looked_up(found: bool) -> bool:
             try:
                 caller = sys._getframe(1)
-                name = resume_called(caller.f_code, caller.f_lasti)
+                name = resume_called(caller.f_code, caller.f_lasti, sites)
                 if name is not None:
                     seen[caller.f_globals.get(name)] += 1
             except Exception as error:
@@ -92,14 +93,12 @@ class Looker:
         return left
 
 
-def resume_called(code: types.CodeType, at: int) -> str | None:
+def resume_called(code: types.CodeType, at: int, sites: Sites) -> str | None:
     """The global name of the function that goes on behind a break, if the instruction is its call: the last thing that such code does."""
     site = (code, at)
-    if site not in _sites:
-        if len(_sites) > 4096:
-            _sites.clear()
-        _sites[site] = _resume_at(code, at) if any(name.startswith("__resume_at_") for name in code.co_names) else None
-    return _sites[site]
+    if site not in sites:
+        sites[site] = _resume_at(code, at) if any(name.startswith("__resume_at_") for name in code.co_names) else None
+    return sites[site]
 
 
 def _resume_at(code: types.CodeType, at: int) -> str | None:
