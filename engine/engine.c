@@ -188,7 +188,7 @@ int engine_new(uv_loop_t *loop, const struct engine_options *options, struct eng
     struct engine *engine = mem_new(sizeof *engine);
     *engine = (struct engine){.loop = loop, .options = *options, .session = options->session, .lock = -1, .job_fd = -1};
     engine->store = store_new();
-    store_keep_views(engine->store);
+    store_keep_findings(engine->store);
     engine->findings = findings_new();
     engine->viewers = viewers_new(engine);
     int rc = open_session(engine, err);

@@ -138,7 +138,7 @@ void curve_add(struct curve *curve, const struct curve_point *point) {
 }
 
 static size_t points_of(const struct curve_spine *spine) {
-    return spine->count ? (spine->count - 1) * CURVE_CHUNK + spine->used : 0;
+    return spine && spine->count ? (spine->count - 1) * CURVE_CHUNK + spine->used : 0;
 }
 
 size_t curve_bytes(const struct curve *curve) {

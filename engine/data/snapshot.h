@@ -1,4 +1,4 @@
-/* What a screen shows: a frozen view of the store. Read-only and counted: who keeps one holds a
+/* What a screen shows and findings look at: a frozen view of the store. Read-only and counted: who keeps one holds a
  * reference, and it stays whole whatever the store does meanwhile, also when the store is gone.
  * What did not change is shared with the snapshot before, so one costs what changed and not what is
  * kept.
@@ -357,7 +357,7 @@ struct snapshot {
 
 /* Freezes what is known; `now` is the moment to show. When nothing changed since the snapshot
  * before and `now` is the same, that one is handed out again. The caller holds a reference:
- * snapshot_unref(). The store must keep views: store_keep_views(). */
+ * snapshot_unref(). The store must keep views, store_keep_views(), or findings: then curves, events and outputs are empty. */
 const struct snapshot *snapshot_take(struct store *store, double now);
 
 const struct snapshot *snapshot_ref(const struct snapshot *snapshot);

@@ -360,6 +360,7 @@ bool is_eager_variant(const struct store *store, const struct process *process, 
 
 double memory_of_use_over_eager(const struct store *store, const struct process *process,
                                 const struct use *use) {
+    if (isnan(memory_peak(&use->facts.peaks))) return NAN;
     for (size_t i = 0; i < process->facts.use_count; i++) {
         const struct use *eager = process->uses[i];
         if (!is_eager_variant(store, process, eager->facts.variant)) continue;

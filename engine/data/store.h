@@ -113,6 +113,9 @@ struct store *store_free(struct store *store); /* returns NULL */
 /* From now on also what snapshots show. Call it before anything is told. */
 void store_keep_views(struct store *store);
 
+/* Instead of that: what findings look at, without curves, lines of events and what the job wrote. */
+void store_keep_findings(struct store *store);
+
 /* Takes one event; what it needs of it is copied, or kept by JSON reference: do not change the body
  * afterwards. */
 void store_take(struct store *store, const struct event *event, const char *group);

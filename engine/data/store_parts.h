@@ -30,8 +30,9 @@ struct group {
     UT_hash_handle hh;
 };
 
-/* What only screens need. */
+/* What snapshots need beyond the figures. */
 struct views {
+    bool for_screens; /* curves, lines of events and what the job wrote, too */
     struct roll events, compiles, switches, problems, findings, outputs;
     struct places places;
     const struct snapshot *last;

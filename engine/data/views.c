@@ -1,4 +1,4 @@
-/* The lists that only screens need, kept as events come. Part of the store.
+/* What snapshots need beyond the figures, kept as events come. Part of the store.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +15,11 @@
 enum { CHUNKS_FEW = 32, RANKS_FEW = 16 };
 
 void store_keep_views(struct store *store) {
+    store_keep_findings(store);
+    store->views->for_screens = true;
+}
+
+void store_keep_findings(struct store *store) {
     struct views *views = mem_new(sizeof *views);
     roll_init(&views->events, SNAPSHOT_EVENTS);
     roll_init(&views->compiles, SNAPSHOT_COMPILES);
@@ -52,7 +57,7 @@ static void fit_curves(struct store *store) {
 }
 
 void views_process(struct store *store, struct process *process) {
-    if (!store->views) return;
+    if (!store->views || !store->views->for_screens) return;
     curve_init(&process->curve, store->views->chunks_each);
     fit_curves(store);
 }
@@ -80,7 +85,7 @@ static bool is_unit_news(const struct process *process, const struct event *even
 
 bool views_is_news(const struct store *store, const struct process *process,
                    const struct event *event) {
-    if (!store->views) return false;
+    if (!store->views || !store->views->for_screens) return false;
     const char *state = json_string_value(json_object_get(store->job, "state"));
     switch ((int)event->kind) {
     case EVENT_JOB: return !is_same_text(state, event_text(event, "state"));
@@ -124,10 +129,12 @@ void views_take(struct store *store, struct process *process, const struct event
             compiles_take(&views->compiles, event, pace_step_at(&process->pace, event->t),
                           unit_name(process, event));
         break;
-    case EVENT_BREAK: is_news = process && places_take(&views->places, event, group); break;
+    case EVENT_BREAK: is_news &= process && places_take(&views->places, event, group); break;
     case EVENT_PROBLEM: notes_problem(&views->problems, event); break;
     case EVENT_FINDING: notes_finding(&views->findings, event); break;
-    case EVENT_OUTPUT: notes_output(&views->outputs, event); break;
+    case EVENT_OUTPUT:
+        if (views->for_screens) notes_output(&views->outputs, event);
+        break;
     default: break;
     }
     if (is_news) add_line(store, process, event, group);
@@ -136,7 +143,7 @@ void views_take(struct store *store, struct process *process, const struct event
 void views_switch(struct store *store, const struct event *event,
                   const struct switch_facts *facts) {
     struct line line;
-    if (!store->views) return;
+    if (!store->views || !store->views->for_screens) return;
     if (!line_of_switch(facts, store_switch_status(store, (size_t)facts->seq), &line)) return;
     recent_set(&store->views->events, event, &line, &facts->ranks);
     telling_line_done(&line);
