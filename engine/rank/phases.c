@@ -11,7 +11,8 @@ struct phase_share phases_begin(struct phases *phases, uintptr_t thread, uint32_
     if (thread != phases->owner || phases->depth++) return none;
     phases->inside = bit;
     phases->begun_ns = now_ns;
-    if (bit != STEP_HAS_BACKWARD) return none;
+    if (bit != STEP_HAS_BACKWARD || !phases->has_batch) return none;
+    phases->has_batch = false;
     return (struct phase_share){STEP_HAS_FORWARD, now_ns - phases->since_ns};
 }
 
@@ -20,6 +21,7 @@ struct phase_share phases_end(struct phases *phases, uintptr_t thread, uint64_t 
     if (thread != phases->owner || !phases->depth || --phases->depth) return none;
     phases->since_ns = now_ns;
     phases->is_past_backward = phases->inside == STEP_HAS_BACKWARD;
+    phases->has_batch |= phases->inside == STEP_HAS_DATA;
     return (struct phase_share){phases->inside, now_ns - phases->begun_ns};
 }
 

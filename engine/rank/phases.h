@@ -2,7 +2,8 @@
  * a run of the autograd engine:
  *
  *     data        inside the data loader's next batch
- *     forward     from the batch, or from the boundary, to the backward
+ *     forward     from the batch to the backward; from the boundary, when the batch was fetched before it. Not told without a data
+ *                 loader: what else a script does in that time would pass for it
  *     backward    inside the autograd engine, collectives of DDP and waits for them included
  *     optimizer   from the end of a backward to the end of an optimizer's step (clipping, unscaling, the step itself)
  *
@@ -24,6 +25,7 @@ struct phases {
     uint32_t depth;     /* calls in progress: a reentrant backward is part of the outer one */
     uint32_t inside;    /* bit of the outermost one */
     bool is_past_backward;
+    bool has_batch; /* fetched, and no backward since */
 };
 
 /* An amount of one reading; `bit` of enum step_valid, 0: none. */

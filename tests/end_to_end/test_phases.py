@@ -25,8 +25,8 @@ def test_phases_are_those_of_the_jobs_own_stopwatch() -> None:
 def test_phases_that_are_not_seen_are_missing_and_not_zero() -> None:
     result = run("plain", env={"STEPS": 8}, truth=False)
     steps = [e for e in result.of("step") if e["step"] > 0]
-    assert steps and all("data_ms" not in e for e in steps)  # no data loader
-    assert all(e["backward_ms"] > 0 and e["forward_ms"] > 0 and e["optimizer_ms"] > 0 for e in steps)
+    assert steps and not any("data_ms" in e or "forward_ms" in e for e in steps)  # no data loader
+    assert all(e["backward_ms"] > 0 and e["optimizer_ms"] > 0 for e in steps)
 
 
 def test_a_backward_that_fails_shows_the_jobs_own_frames_only() -> None:

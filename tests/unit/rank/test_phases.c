@@ -28,11 +28,23 @@ static void a_step_is_told_apart(void **state) {
     assert_share(phases_boundary(&phases, US, 275), 0, 0);
 }
 
-static void without_a_loader_forward_begins_at_the_boundary(void **state) {
+static void without_a_loader_there_is_no_forward(void **state) {
     (void)state;
     struct phases phases = {0};
     phases_boundary(&phases, US, 100);
-    assert_share(phases_begin(&phases, US, STEP_HAS_BACKWARD, 190), STEP_HAS_FORWARD, 90);
+    assert_share(phases_begin(&phases, US, STEP_HAS_BACKWARD, 190), 0, 0);
+}
+
+static void a_batch_fetched_ahead_is_for_the_next_step(void **state) {
+    (void)state;
+    struct phases phases = {0};
+    phases_boundary(&phases, US, 100);
+    phases_begin(&phases, US, STEP_HAS_DATA, 110);
+    phases_end(&phases, US, 140);
+    phases_boundary(&phases, US, 150);
+    assert_share(phases_begin(&phases, US, STEP_HAS_BACKWARD, 190), STEP_HAS_FORWARD, 40);
+    phases_end(&phases, US, 200);
+    assert_share(phases_begin(&phases, US, STEP_HAS_BACKWARD, 230), 0, 0); /* of the same batch */
 }
 
 /* A batch that is fetched ahead, behind the backward, is no part of the optimizer's time. */
@@ -92,7 +104,8 @@ static void a_boundary_inside_a_call_divides_it(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_is_told_apart),
-        cmocka_unit_test(without_a_loader_forward_begins_at_the_boundary),
+        cmocka_unit_test(without_a_loader_there_is_no_forward),
+        cmocka_unit_test(a_batch_fetched_ahead_is_for_the_next_step),
         cmocka_unit_test(what_comes_behind_a_batch_is_no_optimizer),
         cmocka_unit_test(two_optimizers_add_up),
         cmocka_unit_test(a_backward_inside_another_is_part_of_it),
