@@ -7,6 +7,7 @@ The body of a hook with nothing pending is a few comparisons and the core's step
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 import weakref
@@ -18,6 +19,7 @@ from . import core, units
 IDLE = 16  # steps of others after which an optimizer has left the cycle
 
 pending = False  # the next boundary has more to do than to count
+wake_at = sys.maxsize  # steps after which that is so
 thread: int | None = None  # the one that trains
 in_backward = False  # every optimizer so far stepped inside backward
 _pacer: Callable[[], Any] = core.nothing
@@ -48,6 +50,11 @@ def wake() -> None:
     pending = True
 
 
+def wake_after(count: int) -> None:
+    global wake_at
+    wake_at = count
+
+
 def started(step: Callable[[], int]) -> None:
     global _step
     _step = step
@@ -73,8 +80,8 @@ def _tick() -> None:
         pending = False
         before_count()
         after_count(_step())
-    else:
-        _step()
+    elif _step() >= wake_at:
+        wake()
 
 
 def step_done(optimizer: Any, args: Any, kwargs: Any) -> None:

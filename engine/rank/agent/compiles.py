@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from . import again, breaks, core, events, guard, switch, units
+from . import active, again, breaks, core, events, guard, switch, units
 from . import settings as text
 from .causes import Cause
 from .decode import decode
@@ -44,7 +44,7 @@ class Begun(NamedTuple):
     inference: bool
 
 
-def _id(compile_id: Any) -> str:
+def identity(compile_id: Any) -> str:
     name = str(compile_id).strip("[]")
     return f"{epoch}:{name}" if epoch else name
 
@@ -71,7 +71,10 @@ def started(args: Any = None) -> None:
 def ended(args: Any = None) -> None:
     """End call-back of the same compilation, failed ones too."""
     try:
-        _tell_now("end", getattr(args, "compile_id", None), None, None)
+        compile_id = getattr(args, "compile_id", None)
+        if compile_id is not None:
+            active.converted(identity(compile_id))
+        _tell_now("end", compile_id, None, None)
     except Exception as error:
         core.trouble("compile ended", error)
 
@@ -80,7 +83,7 @@ def _tell_now(state: str, compile_id: Any, begun: Begun | None, part: str | None
     events.tell(
         "compiling",
         state=state,
-        id=_id(compile_id) if compile_id is not None else None,
+        id=identity(compile_id) if compile_id is not None else None,
         unit=begun.index if begun is not None else None,
         variant=begun.variant if begun is not None else None,
         part=part,
@@ -91,7 +94,7 @@ def remember(compile_id: Any) -> Begun | None:
     wake_boundary()
     if compile_id is None:
         return None
-    name = _id(compile_id)
+    name = identity(compile_id)
     if name not in _begun:
         import torch
 
@@ -128,7 +131,8 @@ def watch(dynamo: Any) -> None:
         kept = getattr(utils, "_compilation_metrics", None)
         if getattr(kept, "maxlen", 0) and kept.maxlen < LIMIT:
             utils.set_compilation_metrics_limit(LIMIT)
-    again.watch(remember, lambda name: _begun.get(_id(name)), _id)
+    again.watch(remember, lambda name: _begun.get(identity(name)), identity)
+    active.begun = _begun.get
     register()
     real = dynamo.reset
 
@@ -152,6 +156,7 @@ def _after_reset() -> None:
     Variant.forget()
     again.forget()
     breaks.forget()
+    active.forget()
     register()
 
 
@@ -304,7 +309,7 @@ def _why(name: str, trigger: str, frame: str | None, cause: Cause | None) -> tup
 
 
 def _tell(record: Any) -> breaks.Compiled:
-    name = _id(record.compile_id)
+    name = identity(record.compile_id)
     begun, asked = _begun.get(name), again.of(name)
     file, line, function = _code(record, asked)
     ms = _ms(record, "duration_us") or _ms(record, "dynamo_cumulative_compile_time_us")
@@ -338,6 +343,7 @@ def _tell(record: Any) -> breaks.Compiled:
         failed=hit if hit is not None and record.fail_type != "FailOnRecompileLimitHit" else record.fail_type,
         **why,
     )
+    active.compiled(record, index, begun.spec if begun is not None else None, name, frame, hit)
     return breaks.Compiled(record, unit, index, variant)
 
 

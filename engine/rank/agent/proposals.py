@@ -17,7 +17,7 @@ class Proposal(NamedTuple):
 
 
 _prepared: dict[int, Proposal] = {}
-_running = 0  # a schedule that has begun and has more entries
+running = 0  # a schedule that has begun and has more entries
 
 
 def _read(payload: bytes) -> Proposal:
@@ -36,7 +36,7 @@ def prepare(identity: int, payload: bytes) -> str | None:
         proposal = _read(payload)
         for settings in {text.key(s): s for _, s in proposal.schedule}.values():
             switch.check(settings, switch.current)
-        for other in [i for i in _prepared if i != _running]:
+        for other in [i for i in _prepared if i != running]:
             del _prepared[other]
         _prepared[identity] = proposal
         return None
@@ -49,7 +49,7 @@ def prepare(identity: int, payload: bytes) -> str | None:
 
 def apply(identity: int, count: int, index: int) -> int:
     """Entry `index` now. Returns the count at which the next one acts, 0: none."""
-    global _running
+    global running
     try:
         switch.settle()
         proposal = _prepared.get(identity)
@@ -61,7 +61,7 @@ def apply(identity: int, count: int, index: int) -> int:
         else:
             switch.apply(settings, identity, proposal.by, count)
         has_more = index + 1 < len(proposal.schedule)
-        _running = identity if has_more else 0
+        running = identity if has_more else 0
         if has_more:
             return count + proposal.schedule[index + 1][0] - offset
         return 0
