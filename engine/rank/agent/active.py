@@ -31,7 +31,7 @@ TROUBLES = {  # the worst first, and how a sentence about it begins
     "dropped": "is not compiled: ",
     "rebound": "is not compiled any more: ",
     "eager": "is compiled but runs eager: ",
-    "limit": "",
+    "limit": "is compiled no further: ",
 }
 
 wake_boundary: Callable[[], None] = core.nothing
@@ -236,7 +236,7 @@ class Window:
         self.units: list[Unit] = []
         for unit in units.all_units():
             self.add(unit)
-        self.stop = effects.listen_to_lookups(self.looked_up)
+        self.stop = layout.insides.listen_to_lookups(self.looked_up)
 
     def add(self, unit: Unit) -> None:
         if unit.index in _wholes and self.left > 0 and len(self.units) < MOST_CALLS:
@@ -259,9 +259,8 @@ class Window:
         if threading.get_ident() != thread():
             return None
         self.left -= 1
-        if self.left == 0:
-            self.close()
         if self.left <= 0:
+            self.unlisten()
             return None
         seen, before = [0, 0], _converted
         self.stack.append(seen)
@@ -279,6 +278,9 @@ class Window:
 
     def close(self) -> None:
         self.stop()
+        self.unlisten()
+
+    def unlisten(self) -> None:
         for unit in self.units:
             unit.unlisten(self.hook)
         self.units = []
@@ -476,6 +478,7 @@ def _tell(whole: Whole, why: str | None, variant: int, count: int) -> None:
         "active",
         whole.index,
         unit=whole.index,
+        name=whole.name,
         units=len(whole.members),
         state=whole.state,
         why=why or (whole.again or None),

@@ -154,23 +154,6 @@ def _shape(tensor: Any) -> str:
 # What runs.
 
 
-def listen_to_lookups(tell: Callable[[bool], None]) -> Callable[[], None]:
-    """Tells of each look-up of compiled code, with whoever listens already, until what is returned is called."""
-    listen = layout.insides.hook_lookups
-
-    def looked_up(found: bool) -> bool:
-        tell(found)
-        return found if prior is None else prior(found)
-
-    def stop() -> None:
-        now = listen(prior)
-        if now is not looked_up:
-            listen(now)  # somebody came after us
-
-    prior = listen(looked_up)
-    return stop
-
-
 def skip_rule(code: Any) -> str | None:
     """Why torch does not look into this code at all."""
     try:
