@@ -14,8 +14,8 @@ from .units import State, Unit
 MOST_FRAMES = 256
 MOST_SHOWN = 16
 WORST = ("limit", "skipped", "empty", "compiled")
-SIZE = re.compile(r"L\['(\w+)'\]\.size\(\)\[(\d+)\]$")
-LOCAL = re.compile(r"L\['(\w+)'\]$")
+LOCAL = re.compile(r"L\['(\w+)'\]")
+SIZE = re.compile(r"(.+)\.size\(\)\[(\d+)\]$")
 
 
 class Facts:
@@ -122,11 +122,9 @@ def symbolic(output: Any) -> list[str] | None:
 
 
 def _source(source: Any) -> str:
-    name = source.name if isinstance(source.name, str) else source.name()
-    if found := SIZE.match(name):
-        return f"size {found[2]} of {found[1]}"
-    found = LOCAL.match(name)
-    return (found[1] if found else name)[:80]
+    name = LOCAL.sub(r"\1", source.name if isinstance(source.name, str) else source.name())
+    found = SIZE.match(name)
+    return (f"size {found[2]} of {found[1]}" if found else name)[:80]
 
 
 def watch_padding(pad_mm: Any, tell: Callable[[str, bool, str], None]) -> None:
