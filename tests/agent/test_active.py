@@ -229,6 +229,29 @@ def test_steps_are_looked_at_seldom_and_nothing_is_left(job):
     assert told["state"] == "on" and told["looked"] <= looked <= 12 and heard <= 14 and not at_end and not heard_at_end, (told, looked, heard)
 
 
+COMPILED_STEP = """
+opt.step = torch.compile(opt.step, backend="eager")
+model = C(net)
+for i in range(40):
+    model(torch.randn(2, 4)).sum().backward(); opt.step(); opt.zero_grad()
+print("slot", json.dumps(torch._C._dynamo.eval_frame.set_guard_complete_hook(None) is None))
+"""
+
+
+def test_a_boundary_inside_a_compiled_optimizer(job):
+    done = job(HEAD + COMPILED_STEP)
+    for unit in (0, 1):
+        told = last(done, unit)
+        assert told["state"] == "on" and told["compiled"] == told["calls"] == told["looked"] >= 2, told
+    assert done.said("slot") == [True] and not any("trouble" in one for one in done.of("active"))
+
+
+def test_inference(job):
+    done = job(HEAD.replace("opt = torch.optim.SGD(net.parameters(), 0.01)\n", "") + "model = C(net)\nwith torch.no_grad():\n    for i in range(20): model(torch.randn(2, 4))")
+    told = last(done)
+    assert told["state"] == "on" and told["compiled"] == told["calls"] == told["looked"] >= 2, told
+
+
 def test_a_reset_begins_anew(job):
     done = job(HEAD + "model = C(net, dynamic=False)\nsteps(model, 12, lambda i: 2 + i)\ntorch._dynamo.reset()\nsteps(model, 12)")
     states = list(dict.fromkeys(one["state"] for one in done.of("active")))

@@ -39,6 +39,7 @@ thread: Callable[[], int | None] = core.nothing  # the one that trains
 settings_now: Callable[[], int] = int  # key of the settings in force
 begun: Callable[[str], Any] = core.nothing  # what compiles.py knows of a compile id
 optimizers: Callable[[], list[Any]] = list
+is_by_call: Callable[[], bool] = bool  # the boundary is the beginning of a compiled call
 is_measuring: Callable[[], bool] = bool  # steps are compared just now: none is looked at
 wake_after: Callable[[int], None] = core.nothing  # that many steps
 _wholes: dict[int, Whole] = {}  # by index of the unit
@@ -227,13 +228,24 @@ def forget() -> None:
 # Looks.
 
 
+class Call:
+    """One call of a unit in a step that is looked at."""
+
+    __slots__ = ("unit", "found", "missed", "before")
+
+    def __init__(self, unit: Unit):
+        self.unit, self.found, self.missed, self.before = unit, 0, 0, _converted
+
+
 class Window:
     """One step that is looked at."""
 
     def __init__(self, variant: int):
-        self.variant, self.left, self.stack = variant, MOST_CALLS, []
+        self.variant, self.left, self.is_over = variant, MOST_CALLS, False
+        self.stack: list[Call] = []
         self.calls: dict[Whole, list[int]] = {}  # calls, those that ran compiled code, frames entered, look-ups that found none
         self.units: list[Unit] = []
+        self.hook = lambda unit: self.at_call(unit)  # no bound method, for which looks at a single call would wait
         for unit in units.all_units():
             self.add(unit)
         self.stop = layout.insides.listen_to_lookups(self.looked_up)
@@ -242,43 +254,48 @@ class Window:
         if unit.index in _wholes and self.left > 0 and len(self.units) < MOST_CALLS:
             self.calls.setdefault(_wholes[unit.index], [0, 0, 0, 0])
             self.units.append(unit)
-            unit.listen(self.hook)
-
-    @property
-    def hook(self) -> Callable[[Unit], Callable[[], None] | None]:
-        """Not a bound method, which look-ups of a single call would wait for."""
-        if "_hook" not in self.__dict__:
-            self._hook = lambda unit: self.at_call(unit)
-        return self._hook
+            unit.listen(self.hook, first=True)  # who listens to look-ups since before the call leaves last
 
     def looked_up(self, found: bool) -> None:
         if self.stack and threading.get_ident() == thread():
-            self.stack[-1][0 if found else 1] += 1
+            self.stack[-1].found += found
+            self.stack[-1].missed += not found
 
     def at_call(self, unit: Unit) -> Callable[[], None] | None:
+        """Listener of units."""
         if threading.get_ident() != thread():
             return None
         self.left -= 1
         if self.left <= 0:
             self.unlisten()
             return None
-        seen, before = [0, 0], _converted
-        self.stack.append(seen)
+        call = Call(unit)
+        self.stack.append(call)
 
         def left() -> None:
-            while self.stack and self.stack.pop() is not seen:
-                pass
-            made = _converted - before
-            sums = self.calls.get(_wholes.get(unit.index))
-            if sums is not None:
-                for place, more in enumerate((1, int(seen[0] + made > 0), seen[0] + made, max(seen[1] - made, 0))):
-                    sums[place] += more
+            while self.stack and (last := self.stack.pop()) is not call:
+                self.count(last)
+            self.count(call)
+            if self.is_over and not self.stack:
+                self.stop()
 
         return left
 
+    def count(self, call: Call) -> None:
+        sums, made = self.calls.get(_wholes.get(call.unit.index)), _converted - call.before
+        if sums is not None and not self.is_over:
+            for place, more in enumerate((1, int(call.found + made > 0), call.found + made, max(call.missed - made, 0))):
+                sums[place] += more
+
     def close(self) -> None:
-        self.stop()
+        """The step is over. A call that is still going on, of a compiled optimizer, counts as it is, and who listens inside leaves first;
+        one with which the next step begins does not count."""
+        for call in () if is_by_call() else self.stack:
+            self.count(call)
+        self.is_over = True
         self.unlisten()
+        if not self.stack:
+            self.stop()
 
     def unlisten(self) -> None:
         for unit in self.units:
@@ -301,10 +318,18 @@ def boundary(count: int) -> None:
             _judge(whole, count)
     if _next and count >= _next and is_measuring():
         wake_after(count + 16)
-    elif _next and count >= _next and _wholes and layout.insides.hook_lookups is not None:
+    elif _next and count >= _next and _wholes and layout.insides.hook_lookups is not None and _can_look():
         _window, _next, _pause = Window(settings_now()), count + 1 + _pause, min(2 * _pause, LONGEST)
         wake_boundary()
         wake_after(_next)
+
+
+def _can_look() -> bool:
+    """Not within a call in which somebody listens to look-ups, who would leave before us: a boundary inside a compiled optimizer."""
+    if is_by_call() or not units.on_stack() or not layout.insides.is_listened_to():
+        return True
+    wake_boundary()
+    return False
 
 
 @core.shield()
@@ -391,6 +416,8 @@ def _uncalled(whole: Whole, member: Member, count: int) -> tuple[str, str | None
     part = _part_of(whole, member)
     if part is not None:
         return "part", f"its code is compiled as part of {part.name} (unit {part.index})"
+    if whole.origin == "inductop":
+        return "waiting", "not called yet"
     if member.copied:
         return "waiting", "a copy of a compiled module, not called yet"
     member.trained |= age >= 2 and effects.is_trained(member.module())

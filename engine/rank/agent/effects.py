@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from . import core, layout, roots
+from . import core, look, roots
 from .units import State, Unit
 
 MOST_FRAMES = 256
@@ -66,12 +66,15 @@ class Under:
             state, why = "compiled" if record.graph_op_count else "empty", None
         if known is None or known["state"] != "limit":
             self.frames[frame] = {"frame": frame, "state": state, "step": step, **({"why": why} if why else {})}
+            if state == "skipped" and look.is_torch(record.co_filename or ""):
+                self.frames[frame]["torch"] = True
 
     def first(self, state: str) -> dict[str, Any] | None:
-        return next((one for one in self.frames.values() if one["state"] == state), None)
+        """Of the author's code or a library's: what torch leaves alone of its own is meant so."""
+        return next((one for one in self.frames.values() if one["state"] == state and "torch" not in one), None)
 
     def number(self, state: str) -> int:
-        return sum(one["state"] == state for one in self.frames.values())
+        return sum(one["state"] == state and "torch" not in one for one in self.frames.values())
 
     def worst(self) -> list[dict[str, Any]]:
         return sorted(self.frames.values(), key=lambda one: WORST.index(one["state"]))[:MOST_SHOWN]

@@ -81,7 +81,7 @@ def on_torch(torch: Any, session: str) -> None:
     wish.optimizers, switch.wake_boundary = boundary.optimizers, boundary.wake
     compiles.wake_boundary = active.wake_boundary = boundary.wake
     active.thread, active.optimizers, active.wake_after = (lambda: boundary.thread), boundary.optimizers, boundary.wake_after
-    active.is_measuring = lambda: proposals.running != 0
+    active.is_measuring, active.is_by_call = lambda: proposals.running != 0, lambda: switch.by_call
     active.settings_now = lambda: text.key(switch.current)
     boundary.watch(torch)
     os.register_at_fork(after_in_child=_in_child)
