@@ -56,6 +56,7 @@ STATES: dict[str, tuple[str, str, str, str]] = {
     "gone": ("model = C(net)\nsteps(model)\ndel model, net\nnet = Net(); opt = torch.optim.SGD(net.parameters(), 0.01)\ngc.collect()\nsteps(net, 40)", "gone",
              "what torch.compile gave at job1.py:13 is gone", ""),
     "part": (OUTER + "inner = C(net)\nsteps(C(Outer(inner)))", "part", "its code is compiled as part of Outer (unit 1)", ""),
+    "another takes it": ("first = C(net)\nmodel = C(net, dynamic=True)\nsteps(model)", "part", "what it compiles is run by Net (unit 1)", ""),
     "idle": ("model = C(net)\nsteps(model, 3)\nsteps(net, 60)", "idle", "not called in the last 4 steps that were looked at", ""),
     "stance": ("model = C(net)\ntorch.compiler.set_stance('force_eager')\nsteps(model)", "off", "the job's own stance is force_eager", ""),
 }  # fmt: skip
@@ -118,6 +119,12 @@ def test_what_a_framework_compiles_again_is_one_unit(job):
     first, second = done.of("unit")
     assert first["origin"] == "script" and second["origin"] == "fabric" and second["whole"] == 0 and second["wraps"] == ["Wrapper", "Net"]
     assert not any("trouble" in one for one in done.of("active")) and {one["unit"] for one in done.of("active")} == {0}
+
+
+def test_what_is_compiled_anew_is_no_trouble(job):
+    done = job(HEAD + "model = C(net)\nmodel = C(net, dynamic=True)\nsteps(model)\nmodel = C(net, dynamic=False)\nsteps(model, 40)")
+    assert last(done, 2)["state"] == "on" and last(done, 1)["why"] == "another one has taken its place", done.of("active")
+    assert not any("trouble" in one for one in done.of("active")), done.of("active")
 
 
 def test_a_copy_that_waits_is_no_trouble(job):

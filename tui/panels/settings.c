@@ -208,7 +208,8 @@ static void add_actives(struct settings_panel *panel, const struct view *view) {
         active_text(active, text);
         add_fact(panel, i ? "" : "  seen", text, active->name);
         for (size_t k = 0; pairs && k < pairs->count; k++)
-            if (is_news(&pairs->pairs[k])) add_fact(panel, "", pairs->pairs[k].key, pairs->pairs[k].value);
+            if (is_news(&pairs->pairs[k]))
+                add_fact(panel, "", pairs->pairs[k].key, pairs->pairs[k].value);
     }
 }
 

@@ -196,11 +196,13 @@ static int detail_origin(struct area body, int y, const struct unit_row *row) {
     const struct snapshot_units *units = row->rank->units;
     for (size_t i = 0; units && i < units->count; i++) {
         const struct snapshot_unit *unit = &units->units[i];
-        if (unit->unit != row->active->unit && (!unit->has_whole || unit->whole != row->active->unit))
+        if (unit->unit != row->active->unit &&
+            (!unit->has_whole || unit->whole != row->active->unit))
             continue;
         y = view_place(body, y, "unit", unit->file, unit->has_line, unit->line);
-        y = view_linef(body, y, "by", STYLE_PLAIN, "%.40s%s%.120s", unit->origin ? unit->origin : "-",
-                       unit->wraps ? ": " : "", unit->wraps ? unit->wraps : "");
+        y = view_linef(body, y, "by", STYLE_PLAIN, "%.40s%s%.120s",
+                       unit->origin ? unit->origin : "-", unit->wraps ? ": " : "",
+                       unit->wraps ? unit->wraps : "");
         if (!unit->has_whole && row->active->units > 1) break; /* the others are as the first */
     }
     return y;

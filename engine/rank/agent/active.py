@@ -381,9 +381,12 @@ def _ran(whole: Whole, codes: dict[Any, list[Any]]) -> tuple[list[str], int | No
 def _judge(whole: Whole, count: int) -> None:
     variant = settings_now()
     for index, member in list(whole.members.items()):
-        if member.is_gone() and (whole.origin == "inductop" or member.called is not None and (len(whole.members) > 1 or _is_covered(member))):
+        if member.is_gone() and (whole.origin == "inductop" or (member.called is not None and len(whole.members) > 1) or _heir(whole, member)):
             del whole.members[index]  # it had its time
     if not whole.members:
+        if whole.told is not None and whole.state != "gone":
+            whole.state, whole.since = "gone", count
+            _tell(whole, "another one has taken its place", variant, count)
         return
     if whole.looks.variant != variant:
         whole.looks = Looks(variant)
@@ -413,9 +416,10 @@ def _uncalled(whole: Whole, member: Member, count: int) -> tuple[str, str | None
         return "dropped", f"what torch.compile gave{whole.where} was dropped before it was called"
     if unit is not None and unit.is_eager:
         return "off", "the settings want it eager"
-    part = _part_of(whole, member)
-    if part is not None:
+    if (part := _part_of(whole, member)) is not None:
         return "part", f"its code is compiled as part of {part.name} (unit {part.index})"
+    if (heir := _heir(whole, member)) is not None and any(m.called is not None for m in heir.members.values()):
+        return "part", f"what it compiles is run by {heir.name} (unit {heir.index})"
     if whole.origin == "inductop":
         return "waiting", "not called yet"
     if member.copied:
@@ -428,11 +432,13 @@ def _uncalled(whole: Whole, member: Member, count: int) -> tuple[str, str | None
     return "waiting", "not called yet"
 
 
-def _is_covered(member: Member) -> bool:
-    """Is what it ran compiled by another unit?"""
+def _heir(whole: Whole, member: Member) -> Whole | None:
+    """Another whole that compiles what this one does."""
     module = member.module()
-    others = [u.module() for whole in dict.fromkeys(_wholes.values()) for u in whole.live()]
-    return module is not None and any(other is not None and roots.covers(other, module) for other in others)
+    for other in dict.fromkeys(_wholes.values()) if module is not None else ():
+        if other is not whole and any(m is not None and roots.covers(m, module) for m in (unit.module() for unit in other.live())):
+            return other
+    return None
 
 
 def _after_its_end(whole: Whole, member: Member) -> tuple[str, str]:

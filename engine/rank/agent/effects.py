@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 from collections.abc import Callable
@@ -144,8 +145,9 @@ def watch_padding(pad_mm: Any, tell: Callable[[str, bool, str], None]) -> None:
             core.trouble("padding", error)
 
     real = getattr(pad_mm, "should_pad", None)
-    if real is not None:
-        pad_mm.should_pad = core.load().timed(0, real, decided)
+    with contextlib.suppress(ImportError):  # no core in this Python: nothing will be told
+        if real is not None:
+            pad_mm.should_pad = core.load().timed(0, real, decided)
 
 
 def _shape(tensor: Any) -> str:

@@ -108,7 +108,8 @@ def on_dynamo(dynamo: Any, session: str) -> None:
 
 @core.shield()
 def on_padding(pad_mm: Any, session: str) -> None:
-    effects.watch_padding(pad_mm, active.padded)
+    if _dynamo_seen:
+        effects.watch_padding(pad_mm, active.padded)
 
 
 def _born(unit: Any) -> None:
