@@ -244,16 +244,18 @@ class Window:
         self.variant, self.left, self.is_over = variant, MOST_CALLS, False
         self.stack: list[Call] = []
         self.calls: dict[Whole, list[int]] = {}  # calls, those that ran compiled code, frames entered, look-ups that found none
-        self.units: list[Unit] = []
+        self.units: list[weakref.ref[Unit]] = []
         self.hook = lambda unit: self.at_call(unit)  # no bound method, for which looks at a single call would wait
         for unit in units.all_units():
             self.add(unit)
         self.stop = layout.insides.listen_to_lookups(self.looked_up)
 
     def add(self, unit: Unit) -> None:
+        if len(self.units) % 256 == 255:
+            self.units = [ref for ref in self.units if ref() is not None]
         if unit.index in _wholes and self.left > 0 and len(self.units) < MOST_CALLS:
             self.calls.setdefault(_wholes[unit.index], [0, 0, 0, 0])
-            self.units.append(unit)
+            self.units.append(weakref.ref(unit))
             unit.listen(self.hook, first=True)  # who listens to look-ups since before the call leaves last
 
     def looked_up(self, found: bool) -> None:
@@ -298,8 +300,9 @@ class Window:
             self.stop()
 
     def unlisten(self) -> None:
-        for unit in self.units:
-            unit.unlisten(self.hook)
+        for ref in self.units:
+            if (unit := ref()) is not None:
+                unit.unlisten(self.hook)
         self.units = []
 
 
