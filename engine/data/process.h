@@ -45,8 +45,14 @@ struct process {
         double t; /* since when */
         bool has_unit;
         int64_t unit;
-        char part[16]; /* "": not told */
+        char part[16], phase[16]; /* "": not told */
+        double last_ms; /* what the frame took when it was compiled before; NaN: not known */
     } compiling;
+    struct {
+        uint64_t key; /* frame and part */
+        double ms;
+    } took[64]; /* the last compilations, in turn */
+    size_t took_next;
     size_t group; /* its place among the store's groups */
     struct pace pace;
     struct traffic traffic;

@@ -111,7 +111,8 @@ struct snapshot_rank {
     double ms, median_ms, p95_ms, rate; /* pace.h */
     size_t clean;                       /* steps that median and p95 come from */
     double compiling_t;                 /* a compilation is under way since; NaN: none is */
-    char compiling[48];                 /* of what: "Net, backward"; "": not told */
+    char compiling[64];                 /* of what: "Net, backward, inductor"; "": not told */
+    double compiling_last_ms;           /* what the same took before; NaN: not known */
     double data_ms, forward_ms, backward_ms, optimizer_ms; /* of the last step */
     double own_ms, own_all_ms; /* inductop itself: in a clean step, mean; in all so far */
     uint64_t compiles, recompiles, breaks; /* over all variants */

@@ -1,6 +1,7 @@
 /* One rank in a snapshot: frozen anew only when something was told of it.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -215,14 +216,18 @@ static void set_sums(const struct store *store, struct process *process, struct 
 }
 
 static void set_compiling(struct snapshot_rank *rank, const struct process *process) {
-    const char *unit = "", *part = process->compiling.part;
-    rank->compiling_t = process->compiling.is_on ? process->compiling.t : NAN;
-    rank->compiling[0] = 0;
+    const char *words[] = {"", process->compiling.part, process->compiling.phase};
+    int size = 0;
     for (size_t i = 0; process->compiling.has_unit && i < process->facts.unit_count; i++)
         if (process->units[i].unit == process->compiling.unit && process->units[i].name)
-            unit = process->units[i].name;
-    snprintf(rank->compiling, sizeof rank->compiling, "%.30s%s%s", unit, *unit && *part ? ", " : "",
-             part);
+            words[0] = process->units[i].name;
+    rank->compiling_t = process->compiling.is_on ? process->compiling.t : NAN;
+    rank->compiling_last_ms = process->compiling.is_on ? process->compiling.last_ms : NAN;
+    rank->compiling[0] = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (words[i][0])
+            size += snprintf(rank->compiling + size, sizeof rank->compiling - (size_t)size,
+                             "%s%.30s", size ? ", " : "", words[i]);
 }
 
 const struct snapshot_rank *freeze_rank(struct store *store, size_t i) {

@@ -207,6 +207,7 @@ def stuck() -> Tape:
     for rank in (0, 1, 3):
         tape.add(t + 0.01, "switch", rank, **told, status="ready")
     tape.add(t + 0.01, "compiling", 2, state="begin", id="0/1", unit=0, part="forward", variant=0)
+    tape.add(t + 0.5, "compiling", 2, state="phase", phase="backend", id="0/1", unit=0, part="forward", variant=0)
     tape.steps(30, 31.9, only=[0, 1, 3])
     return tape
 

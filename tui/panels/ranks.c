@@ -184,9 +184,13 @@ static void put_state(struct table_cell *cell, const struct snapshot *snapshot,
     show_put(cell, state_style(activity), snapshot_activity_name(activity));
     if (activity == ACTIVITY_COMPILING) {
         idle = snapshot->now - rank->compiling_t;
-        show_printf(cell, state_style(activity), "compiling %s%s%s",
-                    format_duration(fmax(idle, 0) * ns_of_s).text, rank->compiling[0] ? ": " : "",
-                    rank->compiling);
+        char before[64] = "";
+        if (!isnan(rank->compiling_last_ms))
+            snprintf(before, sizeof before, " (%s before)",
+                     format_duration(rank->compiling_last_ms * ns_of_ms).text);
+        show_printf(cell, state_style(activity), "compiling %s%s%s%s",
+                    format_duration(fmax(idle, 0) * ns_of_s).text, before,
+                    rank->compiling[0] ? ": " : "", rank->compiling);
         return;
     }
     size_t size = strlen(cell->text);

@@ -105,6 +105,51 @@ static void test_figures_of_a_rank(void **state) {
     store_free(store);
 }
 
+static void assert_compiling(struct store *store, double now, double since, double last_ms,
+                             const char *what) {
+    const struct snapshot *snapshot = snapshot_take(store, now);
+    const struct snapshot_rank *rank = snapshot->ranks[0];
+    assert_true(isnan(since) ? isnan(rank->compiling_t) : rank->compiling_t == since);
+    assert_true(isnan(last_ms) ? isnan(rank->compiling_last_ms)
+                               : rank->compiling_last_ms == last_ms);
+    if (what) assert_string_equal(rank->compiling, what);
+    snapshot_unref(snapshot);
+}
+
+static void test_a_compilation_under_way(void **state) {
+    (void)state;
+    struct store *store = viewed_store();
+    hello(store, 0);
+    tell(store, "unit", "'t':0,'rank':0,'unit':0,'name':'Net','origin':'script','target':'Net'");
+    tell(store, "compiling", "'t':1,'rank':0,'state':'begin','id':'0/0','unit':0,'part':'forward'");
+    assert_compiling(store, 2, 1, NAN, "Net, forward");
+    tell(store, "compiling",
+         "'t':2,'rank':0,'state':'phase','phase':'aot','id':'0/0','unit':0,'part':'forward'");
+    assert_compiling(store, 3, 1, NAN, "Net, forward, aot");
+    tell(store, "compiling", "'t':4,'rank':0,'state':'end','id':'0/0'");
+    assert_compiling(store, 5, NAN, NAN, NULL);
+    tell(store, "compile",
+         "'t':4,'rank':0,'unit':0,'variant':0,'id':'0/0','trigger':'first','ms':3000");
+    tell(store, "compile",
+         "'t':5,'rank':0,'unit':0,'variant':0,'id':'0/0','trigger':'backward','ms':900");
+    tell(
+        store, "compile",
+        "'t':6,'rank':0,'unit':0,'variant':0,'id':'0/1','trigger':'recompile','ms':7,'failed':'x'");
+    tell(store, "compiling", "'t':7,'rank':0,'state':'begin','id':'0/2','unit':0,'part':'forward'");
+    assert_compiling(store, 8, 7, 3000, "Net, forward");
+    tell(store, "compiling",
+         "'t':9,'rank':0,'state':'begin','id':'0/2','unit':0,'part':'backward'");
+    assert_compiling(store, 9, 9, 900, "Net, backward");
+    tell(store, "compiling",
+         "'t':10,'rank':0,'state':'begin','id':'1/0','unit':0,'part':'forward'");
+    assert_compiling(store, 10, 10, NAN, "Net, forward");
+    tell(store, "compiling", "'t':11,'rank':0,'state':'end','id':'1/0'");
+    tell(store, "compiling", /* who came late */
+         "'t':12,'rank':0,'state':'phase','phase':'backend','id':'0/3','unit':0,'part':'forward'");
+    assert_compiling(store, 13, 12, 3000, "Net, forward, backend");
+    store_free(store);
+}
+
 static void test_it_is_frozen_and_outlives_the_store(void **state) {
     (void)state;
     struct store *store = viewed_store();
@@ -536,6 +581,7 @@ int main(void) {
         cmocka_unit_test(test_nothing_known_is_nothing_shown),
         cmocka_unit_test(test_missing_is_never_0),
         cmocka_unit_test(test_figures_of_a_rank),
+        cmocka_unit_test(test_a_compilation_under_way),
         cmocka_unit_test(test_it_is_frozen_and_outlives_the_store),
         cmocka_unit_test(test_what_did_not_change_is_shared),
         cmocka_unit_test(test_ranks_by_group_and_number),
