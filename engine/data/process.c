@@ -26,6 +26,7 @@ struct process *process_new(const char *key, const char *group, int rank) {
     process->texts[TEXT_GROUP] = mem_strdup(group);
     process->facts.group = process->texts[TEXT_GROUP];
     process->facts.rank = rank;
+    process->compiling.t = NAN;
     return process;
 }
 
@@ -71,6 +72,7 @@ void process_free(struct process *process) {
     curve_done(&process->curve);
     free(process->uses);
     free(process->units);
+    free(process->compiling.why);
     free(process->key);
     free(process);
 }
@@ -138,7 +140,7 @@ void process_step(struct process *process, const struct step_record *record, dou
     struct store_rank *facts = &process->facts;
     struct use *use = use_of(process, record->variant);
     facts->t = t;
-    process->compiling.is_on &= t < process->compiling.t; /* its end was lost */
+    if (t >= process->compiling.t) process->compiling.is_on = false; /* its end was lost */
     facts->has_variant = true;
     facts->variant = record->variant;
     facts->steps++;
@@ -288,6 +290,8 @@ static void take_compiling(struct process *process, const struct event *event) {
     process->compiling.is_on = state && strcmp(state, "begin") == 0;
     process->compiling.t = event->t;
     process->compiling.has_unit = event_int(event, "unit", &process->compiling.unit);
+    free(process->compiling.why);
+    process->compiling.why = text_dup(event, "words");
     snprintf(process->compiling.part, sizeof process->compiling.part, "%s", part ? part : "");
 }
 

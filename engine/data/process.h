@@ -42,7 +42,8 @@ struct process {
     int64_t exit, local_rank;
     struct {
         bool is_on;
-        double t; /* since when */
+        double t; /* since when, or when the last one ended; NaN: none was told */
+        char *why; /* it is compiled again; NULL: not told */
         bool has_unit;
         int64_t unit;
         char part[16]; /* "": not told */

@@ -139,6 +139,7 @@ static void rank_done(void *thing) {
     struct snapshot_rank *rank = thing;
     shared_unref(rank->who);
     shared_unref(rank->units);
+    free((char *)rank->compiling_why);
     curve_view_done(&rank->curve);
 }
 
@@ -173,6 +174,8 @@ static void set_memory(struct snapshot_rank *rank, const struct memory *memory) 
     rank->reserved = known(memory->has_reserved, memory->reserved);
     rank->reserved_peak = known(memory->has_reserved, memory->reserved_peak);
     rank->retries = known(memory->has_reserved, memory->retries);
+    rank->growth = growth_figures(&memory->torch_growth);
+    rank->rss_growth = growth_figures(&memory->rss_growth);
     rank->ooms = known(memory->has_reserved, memory->ooms);
 }
 
@@ -212,6 +215,8 @@ static void set_sums(const struct store *store, struct process *process, struct 
 static void set_compiling(struct snapshot_rank *rank, const struct process *process) {
     const char *unit = "", *part = process->compiling.part;
     rank->compiling_t = process->compiling.is_on ? process->compiling.t : NAN;
+    rank->compiled_t = process->compiling.t;
+    rank->compiling_why = process->compiling.is_on ? dup(process->compiling.why) : NULL;
     rank->compiling[0] = 0;
     for (size_t i = 0; process->compiling.has_unit && i < process->facts.unit_count; i++)
         if (process->units[i].unit == process->compiling.unit && process->units[i].name)

@@ -77,6 +77,7 @@ def ended(args: Any = None) -> None:
 
 
 def _tell_now(state: str, compile_id: Any, begun: Begun | None, part: str | None) -> None:
+    asked = again.of(_id(compile_id)) if state == "begin" and part == "forward" else None
     events.tell(
         "compiling",
         state=state,
@@ -84,6 +85,7 @@ def _tell_now(state: str, compile_id: Any, begun: Begun | None, part: str | None
         unit=begun.index if begun is not None else None,
         variant=begun.variant if begun is not None else None,
         part=part,
+        words=asked.cause.words if asked is not None else None,
     )
 
 

@@ -173,7 +173,7 @@ static void who_waits_for_a_rank_that_compiles(void **state) {
     job->t += 11;
     assert_string_equal(told(job, NULL), "waiting ");
     hello_as(job->store, 0, "g", "finished", job->t); /* who is over waits for nobody */
-    job->t += 60;
+    job->t += 40;
     assert_string_equal(told(job, NULL), "");
 }
 
