@@ -164,6 +164,7 @@ static void take_compile(struct process *process, const struct event *event) {
     const char *trigger = event_text(event, "trigger");
     double ms = 0;
     use->facts.compiles++;
+    use->facts.is_let_go = false;
     if (trigger && strcmp(trigger, "recompile") == 0) use->facts.recompiles++;
     if (!event_number(event, "ms", &ms)) return;
     spans_add(&use->compiles, event->t - ms / 1e3, event->t);
@@ -221,8 +222,9 @@ static void take_speedup(struct process *process, const struct event *event) {
 
 static void take_switch(struct process *process, const struct event *event) {
     const char *status = event_text(event, "status");
-    int64_t variant;
+    int64_t variant, forgot;
     if (!status || strcmp(status, "applied") != 0 || !event_int(event, "variant", &variant)) return;
+    if (event_int(event, "forgot", &forgot)) use_of(process, (uint32_t)forgot)->facts.is_let_go = true;
     process->facts.has_variant = true;
     process->facts.variant = (uint32_t)variant;
 }

@@ -85,6 +85,7 @@ struct snapshot_units {
 struct snapshot_use {
     uint32_t variant;
     uint64_t steps, clean, compiles, recompiles, breaks;
+    bool is_let_go;   /* what was compiled under it is not there any more */
     double median_ms; /* of its clean steps, up to 1024 of them, evenly spread */
     double compile_s; /* NaN without a compile */
     double rss_peak;
@@ -189,6 +190,7 @@ struct snapshot_variant {
     uint64_t steps, clean, compiles, recompiles, breaks; /* the most of a rank */
     double median_ms;                                    /* median over the ranks */
     double compile_s;                                    /* the most of a rank */
+    bool is_let_go; /* by all ranks that used it */
     double rss_peak;                                     /* the most of a rank */
     double torch_peak, memory_over_eager;                /* the most of a rank */
     struct snapshot_speedup speedup; /* of the rank whose ratio is in the middle */
@@ -216,6 +218,7 @@ struct snapshot_switch {
     size_t rank_room;
     const uint8_t *by_rank;  /* enum switch_status by rank number */
     double lost_ms, swap_ms; /* the most of a rank */
+    bool is_forget; /* no change: what was compiled under other settings was let go */
 };
 
 /* ---- lists ---- */

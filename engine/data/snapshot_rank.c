@@ -123,6 +123,7 @@ static struct snapshot_use use_of(const struct store *store, const struct proces
         .compiles = facts->compiles,
         .recompiles = facts->recompiles,
         .breaks = facts->breaks,
+        .is_let_go = facts->is_let_go,
         .median_ms = median_of(use),
         .compile_s = facts->compiles ? facts->compile_s : NAN,
         .rss_peak = facts->has_peak_rss ? (double)facts->peak_rss : NAN,

@@ -92,6 +92,7 @@ struct store_use {
     uint32_t variant;
     uint64_t steps, clean, compiles, recompiles, breaks;
     double compile_s;
+    bool is_let_go; /* what was compiled under it is not there any more */
     bool has_peak_rss;
     uint64_t peak_rss;
     struct memory_peaks peaks;

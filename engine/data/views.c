@@ -147,7 +147,8 @@ void views_switch(struct store *store, const struct event *event,
                   const struct switch_facts *facts) {
     struct line line;
     if (!store->views || !store->views->for_screens) return;
-    if (!line_of_switch(facts, store_switch_status(store, (size_t)facts->seq), &line)) return;
+    const char *forgot = facts->has_forgot ? store_variant_label(store, (uint32_t)facts->forgot) : NULL;
+    if (!line_of_switch(facts, store_switch_status(store, (size_t)facts->seq), forgot, &line)) return;
     recent_set(&store->views->events, event, &line, &facts->ranks);
     telling_line_done(&line);
 }

@@ -26,22 +26,23 @@ static double step_ms(const struct snapshot *snapshot) {
     return least;
 }
 
-/* Sizes, of all causes: train and eval, or grad and no grad, are compiled once each whatever one does. */
-static bool is_dear(const struct snapshot_cause *cause, double seconds, double usual_ms) {
-    bool is_size = cause->id && strncmp(cause->id, "size", 4) == 0;
-    return is_size && seconds >= DEAR_S_LEAST && seconds * 1e3 >= DEAR_STEPS_LEAST * usual_ms;
+/* Sizes, of all causes: train and eval, or grad and no grad, are compiled once each whatever one does. What only few ranks met is told
+ * as a difference between ranks. */
+static bool is_dear(const struct snapshot_cause *cause, double seconds, const struct snapshot *snapshot) {
+    bool is_size = cause->id && strncmp(cause->id, "size", 4) == 0, is_common = 2 * cause->rank_count > snapshot->rank_count;
+    double usual_ms = step_ms(snapshot);
+    return is_size && is_common && seconds >= DEAR_S_LEAST && seconds * 1e3 >= DEAR_STEPS_LEAST * usual_ms;
 }
 
 /* One cause, compiled for again and again, or once for long. */
 void find_recompiles(const struct look *look) {
     const struct snapshot *snapshot = look->snapshot;
-    double usual_ms = step_ms(snapshot);
     for (size_t i = 0; i < snapshot->cause_count; i++) {
         const struct snapshot_cause *cause = snapshot->causes[i];
         size_t ranks = cause->rank_count ? cause->rank_count : 1;
         double seconds = cause->seconds / (double)ranks;
         bool is_often = cause->count >= RECOMPILES_LEAST * ranks || cause->is_back;
-        if (!is_often && !is_dear(cause, seconds, usual_ms)) continue;
+        if (!is_often && !is_dear(cause, seconds, snapshot)) continue;
         struct finding *finding = finding_add(look, cause->key, (struct finding){.rank = -1, .lost_s = seconds, .gain = NAN});
         if (!finding) continue;
         uint64_t times = (cause->count + ranks - 1) / ranks;

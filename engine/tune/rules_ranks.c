@@ -213,9 +213,7 @@ void find_skew(const struct look *look) {
         const struct snapshot_rank *last = snapshot->ranks[group->last];
         struct finding *finding =
             finding_add(look, group->key,
-                        (struct finding){.rank = last->rank,
-                                         .lost_s = group->skew_ms * (double)last->steps / 1e3,
-                                         .gain = group->median_ms / (group->median_ms - fmin(group->skew_ms, 0.99 * group->median_ms))});
+                        (struct finding){.rank = last->rank, .lost_s = group->skew_ms * (double)last->steps / 1e3, .gain = NAN});
         if (!finding) continue;
         finding->text = mem_printf("rank %d is waited for: the others stand in collectives, up to %.2f ms of a step of %.2f", last->rank,
                                    group->skew_ms, group->median_ms);

@@ -27,6 +27,7 @@ class Trial:
         self.waits = False  # for models that are known only after the first step
         self.over = False
         self.failure: Failure | None = None
+        self.more: dict[str, Any] = {}  # that its event tells
         self.frames: weakref.WeakKeyDictionary[Unit, int] = weakref.WeakKeyDictionary()  # compiled ones in the first call
         self._units: list[weakref.ref[Unit]] = []
         self.add(concerned)
