@@ -17,7 +17,6 @@ enum {
     ALONE_STEPS = 3,     /* and so many of their steps */
     ALONE_COUNT_LEAST = 3, /* of one rank: a habit, whatever it costs */
 };
-static const double alone_s_least = 1.0; /* what a difference costs a rank */
 static const double rank_slower_least = 1.15; /* its own work over the median of the others */
 static const double skew_share_least = 0.1; /* of the step */
 
@@ -83,17 +82,24 @@ void find_waiting(const struct look *look) {
 /* How a difference is told: of those that did, and of those that did not. */
 static const struct {
     const char *did, *did_not, *action;
-    bool is_free; /* told whatever it costs */
+    double least_s; /* what it must cost a rank to be told */
+    bool is_common; /* one that is first may differ from the next: told only when most did not */
 } differences[DIFFERENCE_COUNT] = {
-    [DIFFERENCE_RECOMPILE] = {"recompiled", "did not", "Give all ranks the same shapes and values: the others wait while one compiles"},
-    [DIFFERENCE_COMPILE] = {"compiled", "did not", "What only some ranks call holds up the others, if it is between collectives"},
-    [DIFFERENCE_BREAK] = {"broke the graph at", "did not", "Code that depends on the rank belongs outside of what is compiled", true},
-    [DIFFERENCE_CACHE] = {"compiled anew", "had it in the cache", "One cache for all ranks (TORCHINDUCTOR_CACHE_DIR on a shared disk) compiles once"},
+    [DIFFERENCE_RECOMPILE] = {"recompiled", "did not", "Give all ranks the same shapes and values: the others wait while one compiles", 1, false},
+    [DIFFERENCE_COMPILE] = {"compiled", "did not", "What only some ranks call holds up the others, if it is between collectives", 1, false},
+    [DIFFERENCE_BREAK] = {"broke the graph at", "did not", "Code that depends on the rank belongs outside of what is compiled", 0, false},
+    [DIFFERENCE_CACHE] = {"compiled anew", "had it in the cache", "One cache for all ranks (TORCHINDUCTOR_CACHE_DIR on a shared disk) compiles once", 10, true},
 };
 
 struct sides {
-    size_t did, did_not, open; /* open: not there yet */
+    struct rank_set did, did_not;
+    size_t open; /* not there yet */
 };
+
+static void sides_done(struct sides *sides) {
+    rank_set_done(&sides->did);
+    rank_set_done(&sides->did_not);
+}
 
 static const struct snapshot_group *group_of(const struct snapshot *snapshot, const char *key) {
     for (size_t i = 0; i < snapshot->group_count; i++)
@@ -109,25 +115,34 @@ static struct sides sides_of(const struct snapshot *snapshot, const struct snaps
         const struct snapshot_rank *rank = snapshot->ranks[group->ranks[i]];
         bool is_past = rank->has_step && rank->step > difference->step + 1 && isnan(rank->compiling_t);
         bool did_not = difference->did_not.count ? rank_set_has(&difference->did_not, rank->rank) : is_past;
-        if (rank_set_has(&difference->did, rank->rank)) sides.did++;
-        else if (did_not) sides.did_not++;
+        if (rank_set_has(&difference->did, rank->rank)) rank_set_add(&sides.did, rank->rank);
+        else if (did_not) rank_set_add(&sides.did_not, rank->rank);
         else sides.open++;
     }
     return sides;
 }
 
+/* Few are named, many are counted. */
+static char *name_ranks(const struct rank_set *ranks, bool is_few) {
+    CLEANUP(cleanup_free) char *which = rank_set_text(ranks);
+    const char *plural = ranks->count > 1 ? "s" : "";
+    return is_few ? mem_printf("rank%s %s alone", plural, which) : mem_printf("%zu rank%s", ranks->count, plural);
+}
+
 static void tell_difference(const struct look *look, const struct snapshot_difference *difference, const struct sides *sides) {
     double seconds = difference->seconds / (double)difference->did.count;
+    bool did_few = sides->did.count <= sides->did_not.count;
+    const struct rank_set *few = did_few ? &sides->did : &sides->did_not;
     struct finding *finding = finding_add(look, difference->key,
-                                          (struct finding){.rank = sides->did == 1 ? rank_set_first(&difference->did) : -1,
+                                          (struct finding){.rank = few->count == 1 ? rank_set_first(few) : -1,
                                                            .lost_s = difference->seconds > 0 ? seconds : NAN,
                                                            .gain = NAN});
     if (!finding) return;
-    CLEANUP(cleanup_free) char *ranks = rank_set_text(&difference->did);
+    CLEANUP(cleanup_free) char *did = name_ranks(&sides->did, did_few);
+    CLEANUP(cleanup_free) char *did_not = name_ranks(&sides->did_not, !did_few);
     CLEANUP(cleanup_free) char *spent = seconds > 0 ? mem_printf(", %.1f s", seconds) : mem_strdup("");
-    finding->text = mem_printf("rank%s %s alone %s %s%s%s; %zu rank%s %s", sides->did > 1 ? "s" : "", ranks,
-                               differences[difference->kind].did, difference->subject, difference->words ? ": " : "",
-                               difference->words ? difference->words : "", sides->did_not, sides->did_not > 1 ? "s" : "",
+    finding->text = mem_printf("%s %s %s%s%s; %s %s", did, differences[difference->kind].did, difference->subject,
+                               difference->words ? ": " : "", difference->words ? difference->words : "", did_not,
                                differences[difference->kind].did_not);
     finding->action = mem_strdup(differences[difference->kind].action);
     finding->evidence = mem_printf("%" PRIu64 " times%s, last at step %" PRIu64, difference->count, spent, difference->step);
@@ -140,11 +155,13 @@ void find_alone(const struct look *look) {
         const struct snapshot_difference *difference = snapshot->differences[i];
         const struct snapshot_group *group = group_of(snapshot, difference->group);
         if (!group || !difference->did.count) continue;
-        struct sides sides = sides_of(snapshot, group, difference);
-        if (!sides.did || !sides.did_not || sides.open) continue;
+        CLEANUP(sides_done) struct sides sides = sides_of(snapshot, group, difference);
+        if (!sides.did.count || !sides.did_not.count || sides.open) continue;
         double ranks = (double)difference->did.count;
-        bool is_dear = difference->seconds / ranks >= alone_s_least, is_habit = (double)difference->count / ranks >= ALONE_COUNT_LEAST;
-        if (is_dear || is_habit || differences[difference->kind].is_free) tell_difference(look, difference, &sides);
+        bool is_dear = difference->seconds / ranks >= differences[difference->kind].least_s;
+        bool is_habit = (double)difference->count / ranks >= ALONE_COUNT_LEAST;
+        if (differences[difference->kind].is_common && sides.did.count >= sides.did_not.count) continue;
+        if (is_dear || is_habit) tell_difference(look, difference, &sides);
     }
 }
 

@@ -53,7 +53,10 @@ def _forget(unit: Unit, specs: list[Spec]) -> None:
 
 def let_go(settings: Settings, current: Settings) -> dict[str, int]:
     """At a boundary. Returns what was freed."""
-    specs = _given(settings, current)
+    try:
+        specs = _given(settings, current)
+    except Refused:
+        specs = []  # what was there when it was asked is gone since
     variants = [Variant.all.pop(spec) for spec in specs]
     functions = len({code for variant in variants for code in variant.owned})
     versions = sum(_free(manager) for variant in variants for manager in list(variant.versions))
