@@ -267,7 +267,7 @@ static void take_rank(struct process *process, const struct event *event) {
     } texts[] = {
         {"host", &facts->host},           {"python", &facts->python}, {"torch", &facts->torch},
         {"device", &facts->device},       {"state", &facts->state},   {"reason", &facts->reason},
-        {"switching", &facts->switching},
+        {"switching", &facts->switching}, {"collectives", &facts->collectives},
     };
     static_assert(ARRAY_SIZE(texts) + TEXT_FIELDS == ARRAY_SIZE(process->texts),
                   "one place for each text");

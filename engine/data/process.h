@@ -34,7 +34,7 @@ struct use {
 struct process {
     char *key; /* group and rank number */
     struct store_rank facts;
-    char *texts[8]; /* what facts points to */
+    char *texts[9]; /* what facts points to */
     struct store_unit *units;
     struct use **uses;
     size_t use_last; /* most events are of the use of the event before */

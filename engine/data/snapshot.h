@@ -64,6 +64,7 @@ struct snapshot_speedup {
 struct snapshot_identity {
     struct shared shared;
     const char *group, *host, *python, *torch, *device, *state, *reason, *switching;
+    const char *collectives; /* why nothing is told of them; NULL: they are, or there are none */
     bool has_pid, has_world, has_restart, has_exit, has_local_rank;
     int64_t pid, world, restart, exit, local_rank;
 };

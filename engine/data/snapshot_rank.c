@@ -11,7 +11,7 @@
 
 struct identity {
     struct snapshot_identity shown;
-    char *texts[8];
+    char *texts[9];
 };
 
 struct rank {
@@ -37,6 +37,7 @@ static const struct snapshot_identity *identity_of(const struct process *process
         {facts->python, &shown->python}, {facts->torch, &shown->torch},
         {facts->device, &shown->device}, {facts->state, &shown->state},
         {facts->reason, &shown->reason}, {facts->switching, &shown->switching},
+        {facts->collectives, &shown->collectives},
     };
     static_assert(ARRAY_SIZE(texts) == ARRAY_SIZE(identity->texts), "one place for each text");
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++)

@@ -66,7 +66,7 @@ enum store_loss {
 struct store_rank {
     const char *group;
     int rank;
-    const char *host, *python, *torch, *device, *state, *reason, *switching;
+    const char *host, *python, *torch, *device, *state, *reason, *switching, *collectives;
     bool has_pid, has_world, has_restart, has_step, has_variant;
     int64_t pid, world, restart;
     uint64_t step;    /* the highest that ended */

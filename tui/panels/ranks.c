@@ -332,7 +332,7 @@ static int detail_traffic(const struct snapshot *snapshot, const struct snapshot
     const struct snapshot_group *group =
         rank->group < snapshot->group_count ? snapshot->groups[rank->group] : NULL;
     char text[300];
-    if (!traffic->api) return y;
+    if (!traffic->api) return line(body, y, "collectives", rank->who ? rank->who->collectives : NULL);
     snprintf(text, sizeof text, "%s a step, %s, %s ms with waiting; enqueued in %s ms",
              format_count(traffic->count).text, format_bytes(traffic->bytes).text,
              format_ms(traffic->ms * ns_of_ms).text, format_ms(traffic->host_ms * ns_of_ms).text);

@@ -299,6 +299,40 @@ static void test_a_switch_rank_by_rank(void **state) {
     store_free(store);
 }
 
+static bool is_let_go(struct store *store, double t) {
+    const struct snapshot *snapshot = snapshot_take(store, t);
+    bool is_so = snapshot_variant(snapshot, 5)->is_let_go;
+    snapshot_unref(snapshot);
+    return is_so;
+}
+
+static void test_what_was_let_go_is_compiled_anew(void **state) {
+    (void)state;
+    struct store *store = viewed_store();
+    for (int rank = 0; rank < 2; rank++) {
+        hello(store, rank);
+        tell(store, "variant", "'t':1,'rank':%d,'variant':5,'label':'dynamic=on','settings':{'dynamic':'on'}", rank);
+        tell(store, "compile", "'t':1,'rank':%d,'variant':5,'id':'0/1','trigger':'variant','ms':10", rank);
+    }
+    for (int rank = 0; rank < 2; rank++) {
+        assert_false(is_let_go(store, 2)); /* on all ranks, or not */
+        tell(store, "switch",
+             "'t':2,'rank':%d,'id':3,'by':'viewer','from':{},'to':{},'variant':0,'status':'applied','at':7,'forgot':5,"
+             "'freed':{'versions':1,'functions':1}",
+             rank);
+    }
+    assert_true(is_let_go(store, 3));
+    const struct snapshot *snapshot = snapshot_take(store, 3);
+    assert_true(snapshot->switches[0]->is_forget);
+    assert_string_equal(snapshot->switches[0]->change, "let go of what was compiled under dynamic=on");
+    const struct snapshot_event *line = snapshot->events[snapshot->event_count - 1];
+    assert_string_equal(line->text, "let go of what was compiled under dynamic=on, applied at 7");
+    snapshot_unref(snapshot);
+    tell(store, "compile", "'t':4,'rank':0,'variant':5,'id':'0/2','trigger':'variant','ms':10");
+    assert_false(is_let_go(store, 4));
+    store_free(store);
+}
+
 static void test_a_failed_switch_says_where(void **state) {
     (void)state;
     struct store *store = viewed_store();
@@ -543,6 +577,7 @@ int main(void) {
         cmocka_unit_test(test_ranks_that_differ_in_settings_are_counted),
         cmocka_unit_test(test_a_rank_falls_quiet),
         cmocka_unit_test(test_a_switch_rank_by_rank),
+        cmocka_unit_test(test_what_was_let_go_is_compiled_anew),
         cmocka_unit_test(test_a_failed_switch_says_where),
         cmocka_unit_test(test_recompiles_by_cause),
         cmocka_unit_test(test_what_several_ranks_say_is_one_line),
