@@ -25,9 +25,9 @@ static const double skew_share_least = 0.1; /* of the step */
 /* Who compiles in a group, and who waits. */
 struct wait {
     const struct snapshot_rank *who; /* compiles since longest; NULL: nobody does */
-    size_t compiling, waiting, met;  /* met: others that compiled in this step, too */
-    double waited_s;                 /* the least of those that wait */
-    double usual_s;                  /* the longest of their usual steps */
+    size_t compiling, others, stand, met; /* of the others: that stand still since long; that compiled in this step, too */
+    double waited_s;                      /* the least of the others */
+    double usual_s;                       /* the longest of their usual steps */
 };
 
 static void look_at(const struct snapshot *snapshot, const struct snapshot_rank *rank, struct wait *wait) {
@@ -37,7 +37,8 @@ static void look_at(const struct snapshot *snapshot, const struct snapshot_rank 
         return;
     }
     if (isnan(rank->step_t)) return;
-    wait->waiting++;
+    wait->others++;
+    wait->stand += snapshot_idle_s(snapshot, rank) >= WAIT_S_LEAST / 2.0;
     wait->met += rank->compiled_t >= rank->step_t;
     wait->waited_s = fmin(wait->waited_s, snapshot_idle_s(snapshot, rank));
     wait->usual_s = fmax(wait->usual_s, rank->p95_ms / 1e3);
@@ -59,18 +60,19 @@ void find_waiting(const struct look *look) {
             const struct snapshot_rank *rank = snapshot->ranks[group->ranks[i]];
             if (!snapshot_is_over(rank)) look_at(snapshot, rank, &wait);
         }
-        if (!wait.who || !wait.waiting) continue;
+        if (!wait.who || !wait.others) continue;
         const struct snapshot_rank *who = wait.who;
         double since = snapshot->now - who->compiling_t;
         bool alone = is_alone(&wait, since);
         if (who->compiling_why) finding_is_urgent(look);
-        if (!alone && (since < WAIT_S_LEAST || wait.waited_s < WAIT_S_LEAST / 2.0)) continue;
+        size_t waiting = alone ? wait.others : wait.stand;
+        if (!alone && (since < WAIT_S_LEAST || !waiting)) continue;
         struct finding *finding = finding_add(look, group->key, (struct finding){.rank = who->rank, .lost_s = since, .gain = NAN});
         if (!finding) continue;
         finding->text = mem_printf("rank %d%s compiles%s%s%s since %.0f s%s%s; %zu rank%s wait%s", who->rank, alone ? " alone" : "",
                                    who->compiling[0] ? " " : "", who->compiling, who->compiling_why ? " again" : "", since,
-                                   who->compiling_why ? ": " : "", who->compiling_why ? who->compiling_why : "", wait.waiting,
-                                   wait.waiting > 1 ? "s" : "", wait.waiting > 1 ? "" : "s");
+                                   who->compiling_why ? ": " : "", who->compiling_why ? who->compiling_why : "", waiting,
+                                   waiting > 1 ? "s" : "", waiting > 1 ? "" : "s");
         finding->action = mem_strdup("Only this rank met something new: give all ranks the same shapes, or a longer time-out for collectives");
         finding->evidence = mem_printf("%zu of %zu ranks compile, at step %" PRIu64, wait.compiling, group->rank_count,
                                        who->has_step ? who->step + 1 : 0);

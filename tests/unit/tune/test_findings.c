@@ -319,6 +319,18 @@ static void what_all_ranks_meet_is_no_difference(void **state) {
     assert_string_equal(told(job, NULL), "");
 }
 
+static void a_function_that_one_rank_calls_alone(void **state) {
+    struct job *job = *state;
+    struct event event = EVENT_INIT;
+    begin_ranks(job, 2);
+    tell(job->store, "compile", "'t':%f,'rank':0,'variant':0,'id':'1/0','frame':'evaluate a.py:9','trigger':'first','ms':4000", job->t);
+    tell(job->store, "compile", "'t':%f,'rank':0,'variant':0,'id':'2/0','frame':'torch_dynamo_resume_in_evaluate_at_12 a.py:12','trigger':'first','ms':4000", job->t);
+    ranks_that_train(job, 2, 3);
+    assert_string_equal(told(job, &event), "alone ");
+    assert_string_equal(event_text(&event, "text"), "rank 0 alone compiled evaluate a.py:9; 1 rank did not");
+    event_done(&event);
+}
+
 static void a_cache_that_one_rank_did_not_find_it_in(void **state) {
     struct job *job = *state;
     struct event event = EVENT_INIT;
@@ -469,6 +481,7 @@ int main(void) {
         TEST(what_one_rank_met_and_the_others_did_not),
         TEST(one_rank_that_did_not_meet_what_the_others_did),
         TEST(what_all_ranks_meet_is_no_difference),
+        TEST(a_function_that_one_rank_calls_alone),
         TEST(a_cache_that_one_rank_did_not_find_it_in),
         TEST(one_dear_recompile_is_enough),
         TEST(what_comes_again_in_the_second_epoch),
