@@ -182,8 +182,9 @@ static void put_state(struct table_cell *cell, const struct snapshot *snapshot,
     show_put(cell, state_style(activity), snapshot_activity_name(activity));
     if (activity == ACTIVITY_COMPILING) {
         idle = snapshot->now - rank->compiling_t;
-        show_printf(cell, state_style(activity), "compiling %s%s%s", format_duration(fmax(idle, 0) * ns_of_s).text,
-                    rank->compiling[0] ? ": " : "", rank->compiling);
+        show_printf(cell, state_style(activity), "compiling %s%s%s%s%.120s", format_duration(fmax(idle, 0) * ns_of_s).text,
+                    rank->compiling[0] ? ": " : "", rank->compiling, rank->compiling_why ? ", " : "",
+                    rank->compiling_why ? rank->compiling_why : "");
         return;
     }
     size_t size = strlen(cell->text);
