@@ -97,6 +97,13 @@ static const char *file_name(const char *path) {
     return slash ? slash + 1 : path ? path : "?";
 }
 
+static char *words_of_break(const struct snapshot_break *one, const char *place) {
+    const char *frame = one->frame ? one->frame : "a function";
+    if (one->is_eager) return mem_printf("%s runs eager: the graph breaks at %s where it cannot go on: %s", frame, place, one->reason);
+    CLEANUP(cleanup_free) char *times = one->runs > 1 ? mem_printf("%" PRId64 " times ", one->runs) : mem_strdup("");
+    return mem_printf("the graph breaks at %s, %sin every call: %s", place, times, one->reason);
+}
+
 /* A break that was compiled once costs nothing; one that runs in every call ends a graph there each time. */
 void find_breaks(const struct look *look) {
     const struct snapshot *snapshot = look->snapshot;
@@ -104,13 +111,13 @@ void find_breaks(const struct look *look) {
     for (size_t i = 0; i < snapshot->rank_count; i++) is_early &= snapshot->ranks[i]->steps < STEPS_LEAST;
     for (size_t i = 0; i < snapshot->break_count && !is_early; i++) {
         const struct snapshot_break *one = snapshot->breaks[i];
-        if (one->is_meant || !one->has_runs || one->runs < 1) continue;
+        bool is_given_up = one->is_eager && !one->has_runs && !one->is_framework; /* nothing goes on behind it that could be counted */
+        if (one->is_meant || (!is_given_up && (!one->has_runs || one->runs < 1))) continue;
         CLEANUP(cleanup_free) char *place = mem_printf("%s:%" PRId64, file_name(one->file), one->has_line ? one->line : 0);
         CLEANUP(cleanup_free) char *subject = mem_printf("%s %s", place, one->reason);
         struct finding *finding = finding_add(look, subject, (struct finding){.rank = -1, .lost_s = NAN, .gain = NAN});
         if (!finding) continue;
-        CLEANUP(cleanup_free) char *times = one->runs > 1 ? mem_printf("%" PRId64 " times in every call", one->runs) : mem_strdup("in every call");
-        finding->text = mem_printf("%s at %s, %s: %s", one->is_eager ? "the frame runs eager" : "the graph breaks", place, times, one->reason);
+        finding->text = words_of_break(one, place);
         finding->action = one->remedy ? mem_strdup(one->remedy) : mem_strdup("Move it out of what is compiled; fullgraph=on shows the first one");
         finding->evidence = mem_printf("%s%s%s, rank%s %s", one->frame ? one->frame : "", one->code ? ", " : "", one->code ? one->code : "",
                                        one->rank_count > 1 ? "s" : "", one->ranks);

@@ -391,7 +391,12 @@ static void breaks_that_run_in_every_call(void **state) {
     event_done(&event);
     tell(job->store, "break", "'t':%f,'rank':0,'file':'/a/train.py','line':50,'reason':'once','count':1,'runs':0", job->t);
     tell(job->store, "break", "'t':%f,'rank':0,'file':'/a/train.py','line':60,'reason':'ddp','count':1,'runs':1,'effect':'ddp'", job->t);
+    tell(job->store, "break", "'t':%f,'rank':0,'file':'/a/train.py','line':65,'reason':'x','count':1,'effect':'eager','framework':true", job->t);
     assert_string_equal(told(job, NULL), "");
+    tell(job->store, "break", "'t':%f,'rank':0,'frame':'f train.py:67','file':'/a/train.py','line':70,'reason':'print','count':1,'effect':'eager'", job->t);
+    assert_string_equal(told(job, &event), "breaks ");
+    assert_string_equal(event_text(&event, "text"), "f train.py:67 runs eager: the graph breaks at train.py:70 where it cannot go on: print");
+    event_done(&event);
 }
 
 static void a_compilation_that_does_not_end(void **state) {
