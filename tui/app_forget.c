@@ -31,8 +31,7 @@ static unsigned answered(struct app *app, int answer) {
     unsigned effects = 0;
     const struct snapshot_variant *variant =
         answer + 1 >= LINE_FIRST ? snapshot_variant(app->snapshot, app->forget.variants[answer + 1 - LINE_FIRST]) : NULL;
-    for (size_t i = 0; variant && i < variant->settings->count; i++)
-        settings_put(&given, variant->settings->pairs[i].key, variant->settings->pairs[i].value);
+    if (variant) settings_put_pairs(&given, variant->settings);
     if (given.count) effects = app_request(app, REQUEST_FORGET, "forget", &given);
     settings_done(&given);
     return effects;

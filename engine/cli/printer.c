@@ -195,8 +195,12 @@ static bool is_worth_a_line(struct printer *printer, const struct event *event) 
     return count_told(printer, key) == printer->ranks;
 }
 
-static int64_t freed_count(const json_t *freed, const char *name) {
-    return json_integer_value(json_object_get(freed, name));
+/* "3 versions of 1 function" */
+static void say_freed(const json_t *freed, struct buf *text) {
+    int64_t versions = json_integer_value(json_object_get(freed, "versions"));
+    int64_t functions = json_integer_value(json_object_get(freed, "functions"));
+    buf_printf(text, ": %" PRId64 " version%s of %" PRId64 " function%s on each rank", versions, versions == 1 ? "" : "s", functions,
+               functions == 1 ? "" : "s");
 }
 
 static void say_switch(struct printer *printer, const struct event *event, struct buf *text) {
@@ -213,7 +217,7 @@ static void say_switch(struct printer *printer, const struct event *event, struc
     buf_printf(text, ": %s", status);
     if (event->has_rank && printer->ranks > 1 && strcmp(status, "failed")) buf_printf(text, " on %d ranks", printer->ranks);
     if (event_int(event, "at", &at)) buf_printf(text, " at step %" PRId64, at);
-    if (freed) buf_printf(text, ": %" PRId64 " versions of %" PRId64 " functions on each rank", freed_count(freed, "versions"), freed_count(freed, "functions"));
+    if (freed) say_freed(freed, text);
     if (reason && *reason) buf_printf(text, ": %s", reason);
     if (event_text(event, "file") && event_int(event, "line", &line_number))
         buf_printf(text, " (%s:%" PRId64 ")", event_text(event, "file"), line_number);
