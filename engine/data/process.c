@@ -27,6 +27,7 @@ struct process *process_new(const char *key, const char *group, int rank) {
     process->texts[TEXT_GROUP] = mem_strdup(group);
     process->facts.group = process->texts[TEXT_GROUP];
     process->facts.rank = rank;
+    process->compiling.t = NAN;
     return process;
 }
 
@@ -72,6 +73,7 @@ void process_free(struct process *process) {
     curve_done(&process->curve);
     free(process->uses);
     free(process->units);
+    free(process->compiling.why);
     free(process->key);
     free(process);
 }
@@ -139,7 +141,7 @@ void process_step(struct process *process, const struct step_record *record, dou
     struct store_rank *facts = &process->facts;
     struct use *use = use_of(process, record->variant);
     facts->t = t;
-    process->compiling.is_on &= t < process->compiling.t; /* its end was lost */
+    if (t >= process->compiling.t) process->compiling.is_on = false; /* its end was lost */
     facts->has_variant = true;
     facts->variant = record->variant;
     facts->steps++;
@@ -186,6 +188,7 @@ static void take_compile(struct process *process, const struct event *event) {
     const char *trigger = event_text(event, "trigger");
     double ms = 0;
     use->facts.compiles++;
+    use->facts.is_let_go = false;
     if (trigger && strcmp(trigger, "recompile") == 0) use->facts.recompiles++;
     if (!event_number(event, "ms", &ms)) return;
     if (!event_text(event, "failed"))
@@ -245,8 +248,9 @@ static void take_speedup(struct process *process, const struct event *event) {
 
 static void take_switch(struct process *process, const struct event *event) {
     const char *status = event_text(event, "status");
-    int64_t variant;
+    int64_t variant, forgot;
     if (!status || strcmp(status, "applied") != 0 || !event_int(event, "variant", &variant)) return;
+    if (event_int(event, "forgot", &forgot)) use_of(process, (uint32_t)forgot)->facts.is_let_go = true;
     process->facts.has_variant = true;
     process->facts.variant = (uint32_t)variant;
 }
@@ -289,7 +293,7 @@ static void take_rank(struct process *process, const struct event *event) {
     } texts[] = {
         {"host", &facts->host},           {"python", &facts->python}, {"torch", &facts->torch},
         {"device", &facts->device},       {"state", &facts->state},   {"reason", &facts->reason},
-        {"switching", &facts->switching},
+        {"switching", &facts->switching}, {"collectives", &facts->collectives},
     };
     static_assert(ARRAY_SIZE(texts) + TEXT_FIELDS == ARRAY_SIZE(process->texts),
                   "one place for each text");
@@ -321,6 +325,8 @@ static void take_compiling(struct process *process, const struct event *event) {
     if (is_phase && was_on) return;
     process->compiling.t = event->t;
     process->compiling.has_unit = event_int(event, "unit", &process->compiling.unit);
+    free(process->compiling.why);
+    process->compiling.why = text_dup(event, "words");
     put_text(process->compiling.part, sizeof process->compiling.part, part);
     process->compiling.last_ms = last_took(process, event, part && strcmp(part, "backward") == 0);
 }

@@ -78,11 +78,13 @@ def ended(args: Any = None) -> None:
 
 
 def _tell_now(state: str, compile_id: Any, begun: Begun | None, part: str | None) -> dict[str, Any]:
+    asked = again.of(_id(compile_id)) if state == "begin" and part == "forward" else None
     fields = {
         "id": _id(compile_id) if compile_id is not None else None,
         "unit": begun.index if begun is not None else None,
         "variant": begun.variant if begun is not None else None,
         "part": part,
+        "words": asked.cause.words if asked is not None else None,
     }
     events.tell("compiling", state=state, **fields)
     return fields
