@@ -266,7 +266,7 @@ static void find_straggler(const struct look *look) {
             }
             count++;
         }
-        if (count < 2 || count < group->rank_count) continue;
+        if (count < 2 || count < group->rank_count || !slowest) continue; /* none: no rank tells data or forward */
         stats_sort(own, count);
         double median = stats_median(own, count - 1), over_ms = most - median;
         const struct snapshot_use *use = use_in_force(slowest);

@@ -133,6 +133,22 @@ static void one_rank_that_waits_is_the_slow_one(void **state) {
     event_done(&event);
 }
 
+/* Two ranks without a data loader: neither tells data or forward, only the backward. */
+static void ranks_that_tell_neither_data_nor_forward_are_not_compared(void **state) {
+    struct job *job = *state;
+    for (int rank = 0; rank < 2; rank++) {
+        hello(job->store, rank);
+        compiled(job, rank);
+        for (uint64_t i = 0; i < 100; i++)
+            store_step(job->store,
+                       &(struct step_record){.step = i, .end_ns = i * 20000000, .dur_ns = 20000000, .backward_ns = 9000000,
+                                             .valid = STEP_HAS_BACKWARD},
+                       rank, NULL, 0);
+    }
+    go_on(job, 100);
+    assert_string_equal(told(job, NULL), "");
+}
+
 /* It ended early, with too few steps for shares: no reason to say nothing of the others. */
 static void a_rank_that_is_over_does_not_count(void **state) {
     struct job *job = *state;
@@ -238,6 +254,7 @@ int main(void) {
         TEST(waiting_for_data_is_told_once_with_its_ceiling),
         TEST(little_waiting_and_few_steps_say_nothing),
         TEST(one_rank_that_waits_is_the_slow_one),
+        TEST(ranks_that_tell_neither_data_nor_forward_are_not_compared),
         TEST(a_rank_that_is_over_does_not_count),
         TEST(who_waits_for_a_rank_that_compiles),
         TEST(undecoded_causes_are_one_finding),
