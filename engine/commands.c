@@ -12,7 +12,7 @@
 
 enum { HOLD_MS = 5000 };
 
-static void set_from_json(struct settings *set, const json_t *object) {
+void command_settings(struct settings *set, const json_t *object) {
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)object, key, value) {
@@ -37,7 +37,7 @@ void command_told(void *ctx, const struct proposal *proposal) {
     struct engine *engine = ctx;
     json_t *to = settings_of_schedule(proposal->schedule);
     struct settings set = SETTINGS_INIT;
-    set_from_json(&set, to);
+    command_settings(&set, to);
     struct event event = event_make(EVENT_SWITCH, engine_time(engine), "{sI ss sO sO sI ss}", "id",
                                     (json_int_t)proposal->id, "by", proposal->by, "from", proposal->from, "to", to,
                                     "variant", (json_int_t)settings_key(&set), "status", proposal->status);
@@ -132,6 +132,23 @@ static bool is_too_slow(const struct engine *engine, const struct guest *member,
     return true;
 }
 
+/* The settings that a command means: its change over `from`. Checked for its group, with the reason when they cannot be. */
+static int settings_meant(const struct engine *engine, const struct guest *member, const json_t *command, const json_t *from,
+                          struct settings *ret, struct err *err) {
+    struct settings asked = SETTINGS_INIT;
+    int rc = 0;
+    command_settings(ret, from);
+    command_settings(&asked, json_object_get(command, "change"));
+    settings_merge(ret, &asked);
+    for (size_t i = 0; i < asked.count && !rc; i++) rc = settings_check(asked.pairs[i].key, asked.pairs[i].value, err);
+    if (rc == 0) rc = settings_check_set(ret, err);
+    if (rc == 0 && !json_is_true(json_object_get(command, "force")) &&
+        is_too_slow(engine, member, settings_key(ret), err->message, sizeof err->message))
+        rc = -ERR_REFUSED;
+    settings_done(&asked);
+    return rc;
+}
+
 static void propose(struct engine *engine, const json_t *command) {
     const char *reason = NULL;
     const json_t *change = json_object_get(command, "change");
@@ -142,29 +159,18 @@ static void propose(struct engine *engine, const json_t *command) {
         refuse(engine, command, reason);
         return;
     }
-    struct settings set = SETTINGS_INIT, asked = SETTINGS_INIT;
+    struct settings set = SETTINGS_INIT;
     struct err err;
     const json_t *pending = proposer_pending(engine->proposer, member->group_index);
-    set_from_json(&set, pending ? pending : store_current(engine->store, member->group));
-    json_t *from = set_to_json(&set);
-    set_from_json(&asked, change);
-    settings_merge(&set, &asked);
-    int rc = 0;
-    for (size_t i = 0; i < asked.count && !rc; i++) rc = settings_check(asked.pairs[i].key, asked.pairs[i].value, &err);
-    if (rc == 0) rc = settings_check_set(&set, &err);
-    if (rc == 0 && !json_is_true(json_object_get(command, "force")) &&
-        is_too_slow(engine, member, settings_key(&set), err.message, sizeof err.message))
-        rc = -ERR_REFUSED;
-    if (rc) {
+    const json_t *from = pending ? pending : store_current(engine->store, member->group);
+    if (settings_meant(engine, member, command, from, &set, &err)) {
         refuse(engine, command, err.message);
-        json_decref(from);
     } else {
         proposer_propose(engine->proposer,
-                         &(struct proposal){.group = member->group_index, .by = "viewer", .from = from,
+                         &(struct proposal){.group = member->group_index, .by = "viewer", .from = json_deep_copy(from),
                                             .schedule = json_pack("[[io]]", 0, set_to_json(&set)),
                                             .tag = json_incref(json_object_get(command, "tag"))});
     }
-    settings_done(&asked);
     settings_done(&set);
 }
 
@@ -216,15 +222,35 @@ static const char *take_proposal(struct engine *engine, struct guest *guest, jso
     return NULL;
 }
 
-static const char *take_baseline(struct engine *engine, struct guest *guest, json_t *command) {
+/* Compares what is in force in the group with eager, or with a change of it. */
+static const char *compare(struct engine *engine, struct guest *guest, json_t *command, bool is_eager) {
+    static char text[sizeof((struct err *)0)->message];
     const char *reason = viewers_objection(engine->viewers, guest);
+    struct settings set = SETTINGS_INIT;
+    struct err err;
     if (!reason && json_is_true(json_object_get(engine->start, "readonly"))) reason = "this job runs with --readonly";
     if (reason) return reason;
     const struct guest *member = find_group(engine, json_string_value(json_object_get(command, "group")), &reason);
     if (!member) return reason;
-    reason = baselines_ask(engine->baselines, member);
+    if (!is_eager && settings_meant(engine, member, command, store_current(engine->store, member->group), &set, &err)) {
+        snprintf(text, sizeof text, "%s", err.message);
+        reason = text;
+    } else {
+        json_t *other = is_eager ? NULL : set_to_json(&set);
+        reason = baselines_ask(engine->baselines, member, other, json_object_get(command, "tag"));
+        json_decref(other);
+    }
+    settings_done(&set);
     if (!reason) viewers_did(engine->viewers, guest, command);
     return reason;
+}
+
+static const char *take_baseline(struct engine *engine, struct guest *guest, json_t *command) {
+    return compare(engine, guest, command, true);
+}
+
+static const char *take_compare(struct engine *engine, struct guest *guest, json_t *command) {
+    return compare(engine, guest, command, false);
 }
 
 static const char *take_over(struct engine *engine, struct guest *guest, json_t *command) {
@@ -243,7 +269,7 @@ static const struct {
     const char *name;
     const char *(*take)(struct engine *engine, struct guest *guest, json_t *command);
 } commands[] = {
-    {"propose", take_proposal}, {"baseline", take_baseline}, {"take over", take_over}, {"status", take_status}};
+    {"propose", take_proposal}, {"baseline", take_baseline}, {"compare", take_compare}, {"take over", take_over}, {"status", take_status}};
 
 void command_take(struct engine *engine, struct guest *guest, const struct frame *frame) {
     json_t *command = json_loadb((const char *)frame->payload, frame->size, 0, NULL);

@@ -9,6 +9,7 @@
 
 #include "engine/base/attr.h"
 #include "engine/base/mem.h"
+#include "engine/data/words.h"
 #include "engine/base/banned.h"
 
 enum { LINE_MAX_BYTES = 400, CAUSE_MAX = 160 };
@@ -77,14 +78,18 @@ void printer_text(struct buf *ret_lines, const char *text) {
     }
 }
 
-static const char *label_of(const struct printer *printer, const struct event *event) {
+static const char *label_in(const struct printer *printer, const struct event *event, const char *field) {
     char key[24];
     int64_t variant = 0;
-    if (!event_int(event, "variant", &variant)) return "?";
+    if (!event_int(event, field, &variant)) return "?";
     if (variant == 0) return "as written";
     snprintf(key, sizeof key, "%" PRId64, variant);
     const char *label = json_string_value(json_object_get(printer->labels, key));
     return label ? label : "?";
+}
+
+static const char *label_of(const struct printer *printer, const struct event *event) {
+    return label_in(printer, event, "variant");
 }
 
 static const char *or_empty(const char *text) {
@@ -220,15 +225,12 @@ static void say_variant(struct printer *printer, const struct event *event, stru
 }
 
 static void say_speedup(struct printer *printer, const struct event *event, struct buf *text) {
-    double ratio, low = 0, high = 0;
-    int64_t pairs = 0;
+    double ratio;
     if (!event_number(event, "ratio", &ratio)) return;
-    event_number(event, "low", &low);
-    event_number(event, "high", &high);
-    event_int(event, "pairs", &pairs);
+    bool is_versus = json_object_get(event->body, "against");
+    CLEANUP(cleanup_free) char *found = words_of_speedup(event, is_versus ? label_in(printer, event, "against") : "eager");
     who(event, text);
-    buf_printf(text, "%s over eager: %.2f (95 %%: %.2f to %.2f, %" PRId64 " pairs): %s", label_of(printer, event),
-               ratio, low, high, pairs, or_empty(event_text(event, "verdict")));
+    buf_printf(text, "%s: %s", label_of(printer, event), found);
 }
 
 static void say_problem(struct printer *printer, const struct event *event, struct buf *text) {

@@ -53,7 +53,9 @@ struct snapshot_speedup {
     const char *verdict; /* measuring, faster, slower, tie; NULL: never measured */
     bool has_ratio;      /* never a ratio without its interval */
     double ratio, low, high;
+    double within; /* no difference larger than this: 0.012 is 1.2 %; NaN: not told */
     int64_t pairs;
+    uint32_t against; /* compared with these settings; not of those over eager */
 };
 
 /* ---- ranks ---- */
@@ -89,7 +91,8 @@ struct snapshot_use {
     double torch_peak;        /* of the device, else of the CPU; memory.h */
     double memory_over_eager; /* that over eager's */
     struct shares shares;
-    struct snapshot_speedup speedup;
+    struct snapshot_speedup speedup; /* over eager */
+    struct snapshot_speedup versus;  /* over other settings, the last told */
 };
 
 /* One training process. `rank` is not unique: after an elastic restart the same number comes back
@@ -186,8 +189,10 @@ struct snapshot_variant {
     double compile_s;                                    /* the most of a rank */
     double rss_peak;                                     /* the most of a rank */
     double torch_peak, memory_over_eager;                /* the most of a rank */
-    struct snapshot_speedup speedup; /* of the rank whose ratio is in the middle */
+    struct snapshot_speedup speedup; /* over eager, of the rank whose ratio is in the middle */
     int speedup_rank;                /* which; -1: none */
+    double break_even;               /* steps after which it pays over eager; NaN: never, or not known */
+    struct snapshot_speedup versus;  /* over other settings, the last told, likewise */
 };
 
 /* ---- switches ---- */

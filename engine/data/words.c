@@ -80,6 +80,41 @@ char *words_of_cause(const struct event *event) {
     return buf_take(&text);
 }
 
+/* ---- speedups ---- */
+
+static void add_phases(struct buf *text, json_t *phases) {
+    const char *name, *before = "; ";
+    json_t *phase;
+    json_object_foreach(phases, name, phase) {
+        double ratio = json_number_value(json_object_get(phase, "ratio"));
+        if (ratio > 0) buf_printf(text, "%s%s %.2f", before, name, ratio);
+        before = ", ";
+    }
+}
+
+char *words_of_speedup(const struct event *event, const char *against) {
+    double ratio, low = 0, high = 0, within;
+    int64_t pairs = 0, even;
+    const char *verdict = event_text(event, "verdict") ? event_text(event, "verdict") : "";
+    struct buf text = BUF_INIT;
+    event_number(event, "low", &low);
+    event_number(event, "high", &high);
+    event_int(event, "pairs", &pairs);
+    if (!event_number(event, "ratio", &ratio)) {
+        buf_printf(&text, "over %s: %s", against, verdict);
+        return buf_take(&text);
+    }
+    bool is_sure = strcmp(verdict, "measuring") != 0;
+    buf_printf(&text, "%.2f over %s (95 %%: %.2f to %.2f, %lld pairs), %s", ratio, against, low,
+               high, (long long)pairs, is_sure ? verdict : "cannot be told");
+    if (strcmp(verdict, "tie") == 0 && event_number(event, "within", &within))
+        buf_printf(&text, ": no difference larger than %.1f %%", 100 * within);
+    add_phases(&text, json_object_get(event->body, "phases"));
+    if (event_int(event, "break_even", &even))
+        buf_printf(&text, "; pays after %lld steps", (long long)even);
+    return buf_take(&text);
+}
+
 char *words_without_numbers(const char *text) {
     struct buf plain = BUF_INIT;
     for (const char *at = text; *at;) {
