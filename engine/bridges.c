@@ -1,17 +1,16 @@
 /* Bridges to libtorch: built here when a rank asks for one, since the job's processes start none. The compiler runs at the lowest
  * priority and in a session of its own, and may outlive us: the next job will want it.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "engine/base/attr.h"
 #include "engine/base/mem.h"
 #include "engine/parts.h"
 #include "engine/run/launch.h"
+#include "engine/setup/file.h"
 #include "engine/base/banned.h"
 
 /* $1 the library, $2 the file of the compiler's words, the rest the compiler's. The last move makes it whole or not at all. */
@@ -65,17 +64,6 @@ static char *find_compiler(void) {
         if (found) return found;
     }
     return NULL;
-}
-
-/* The folders above a file, as far as they are missing; private, since what lies there is loaded into jobs. */
-static int make_folders(const char *file, struct err *err) {
-    CLEANUP(cleanup_free) char *path = mem_strdup(file);
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = 0;
-        if (mkdir(path, 0700) && errno != EEXIST) return err_set_errno(err, errno, "could not make folder '%s'", path);
-        *slash = '/';
-    }
-    return 0;
 }
 
 /* The first line of the compiler's words that names an error. */
@@ -140,7 +128,7 @@ static void start(struct engine *engine, const char *library, const char *torch,
         tell_failure(engine, library, "no C++ compiler was found (CXX, c++, g++, clang++)");
         return;
     }
-    if (launch_support_dir(&support, &err) || make_folders(library, &err)) {
+    if (launch_support_dir(&support, &err) || file_make_folders(library, 0700, &err)) {
         tell_failure(engine, library, err.message);
         return;
     }

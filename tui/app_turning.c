@@ -192,8 +192,7 @@ unsigned app_do_undo(struct app *app, int argument) {
         app_tell(app, STYLE_PLAIN, "nothing to undo: no change was applied");
         return 0;
     }
-    for (size_t i = 0; pairs && i < pairs->count; i++)
-        settings_put(&target, pairs->pairs[i].key, pairs->pairs[i].value);
+    settings_put_pairs(&target, pairs);
     staging_init(&way);
     settings_copy(&way.now, &app->staging.now);
     staging_aim(&way, &target);

@@ -30,10 +30,14 @@ static bool is_same_value(const char *a, const char *b) {
     return strcmp(a, b) == 0;
 }
 
+void settings_put_pairs(struct settings *set, const struct snapshot_pairs *pairs) {
+    for (size_t i = 0; pairs && i < pairs->count; i++)
+        settings_put(set, pairs->pairs[i].key, pairs->pairs[i].value);
+}
+
 void staging_set_now(struct staging *staging, const struct snapshot_pairs *pairs) {
     settings_clear(&staging->now);
-    for (size_t i = 0; pairs && i < pairs->count; i++)
-        settings_put(&staging->now, pairs->pairs[i].key, pairs->pairs[i].value);
+    settings_put_pairs(&staging->now, pairs);
     for (size_t i = staging->change.count; i-- > 0;) {
         const struct settings_pair *pair = &staging->change.pairs[i];
         if (is_same_value(pair->value, staging_now(staging, pair->key)))

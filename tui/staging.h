@@ -19,6 +19,9 @@ struct staging {
     struct settings change; /* over it; a value "as-written" takes its key away */
 };
 
+/* Adds the pairs, or puts them in the place of those with the same key; NULL: none. */
+void settings_put_pairs(struct settings *set, const struct snapshot_pairs *pairs);
+
 void staging_init(struct staging *staging);
 void staging_done(struct staging *staging);
 

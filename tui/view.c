@@ -29,6 +29,28 @@ struct area view_title(struct area area, bool has_focus, const char *text, const
     return area_shrink(area, 0, 1, 0, 0);
 }
 
+int view_line(struct area area, int y, const char *name, const char *text, unsigned style) {
+    enum { NAME_AT = 1, TEXT_AT = 14 };
+    if (!text || !text[0]) return y;
+    area_text(area, NAME_AT, y, STYLE_DIM, name);
+    return y + area_wrap(area_shrink(area, TEXT_AT, y, 1, 0), style, text);
+}
+
+int view_linef(struct area area, int y, const char *name, unsigned style, const char *format, ...) {
+    char text[400];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return view_line(area, y, name, text, style);
+}
+
+int view_place(struct area area, int y, const char *name, const char *file, bool has_line,
+               int64_t line) {
+    if (!file || !has_line) return view_line(area, y, name, file, STYLE_LINK);
+    return view_linef(area, y, name, STYLE_LINK, "%.300s:%lld", file, (long long)line);
+}
+
 void show_put(struct table_cell *cell, unsigned style, const char *text) {
     bool is_missing = !text || !text[0];
     snprintf(cell->text, sizeof cell->text, "%s", is_missing ? "-" : text);
@@ -43,18 +65,20 @@ void show_printf(struct table_cell *cell, unsigned style, const char *format, ..
     cell->style = style;
 }
 
-void put_command(struct buf *ret, const struct view *view, const struct settings *settings) {
+void put_job(struct buf *ret, const struct view *view) {
     const struct snapshot_job *job = view->snapshot->job;
-    buf_puts(ret, "inductop ");
+    buf_printf(ret, " -- %s", job && job->command ? job->command : "COMMAND");
+}
+
+void put_command(struct buf *ret, const struct view *view, const struct settings *settings) {
+    buf_printf(ret, "inductop%s", settings->count ? " " : "");
     reproduce_options(ret, settings);
-    buf_printf(ret, "%s-- %s", settings->count ? " " : "",
-               job && job->command ? job->command : "COMMAND");
+    put_job(ret, view);
 }
 
 char *pairs_label(const struct snapshot_pairs *pairs) {
     struct settings set = SETTINGS_INIT;
-    for (size_t i = 0; pairs && i < pairs->count; i++)
-        settings_put(&set, pairs->pairs[i].key, pairs->pairs[i].value);
+    settings_put_pairs(&set, pairs);
     char *label = settings_label(&set);
     settings_done(&set);
     return label;

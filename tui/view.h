@@ -77,6 +77,14 @@ uint32_t view_variant_next(const struct view *view);
 /* Title in the first row; returns what is left under it. */
 struct area view_title(struct area area, bool has_focus, const char *text, const char *right);
 
+/* A line of a detail: a name, and a text that is wrapped from a column on which all of them share.
+ * Nothing is drawn when there is no text. Returns the row below. */
+int view_line(struct area area, int y, const char *name, const char *text, unsigned style);
+int view_linef(struct area area, int y, const char *name, unsigned style, const char *format, ...)
+    ATTR_PRINTF(5, 6);
+int view_place(struct area area, int y, const char *name, const char *file, bool has_line,
+               int64_t line);
+
 /* A safe cell text: "-" in the style of what is missing when `text` is NULL or empty. */
 struct table_cell;
 void show_put(struct table_cell *cell, unsigned style, const char *text);
@@ -93,6 +101,9 @@ void unit_owner(const struct snapshot_units *units, int64_t unit, char ret[UNIT_
 
 /* Could it have settings of its own? What is compiled in place on our account cannot. */
 bool can_unit_be_set(const struct snapshot_unit *unit);
+
+/* " -- COMMAND": how the job was started, behind options of ours. Added to `ret`. */
+void put_job(struct buf *ret, const struct view *view);
 
 /* The command that runs the job with these settings from its start. Added to `ret`. */
 void put_command(struct buf *ret, const struct view *view, const struct settings *settings);

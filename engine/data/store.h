@@ -25,9 +25,11 @@
  *     peak_rss     largest `rss` of a step event
  *     peak_cpu     largest `cpu_peak` of a step event with clean: true
  *     peak_device  largest `device_peak` of a step event in which it is above that of the rank's
- * step before memory_over_eager  peak_device over that of the eager settings; on a CPU the same of
- * peak_cpu, if the rank's bridge counts from the beginning (no `since`) speedup      the last
- * speedup event
+ *                  step before
+ *     memory_over_eager
+ *                  peak_device over that of the eager settings; on a CPU the same of peak_cpu, if
+ *                  the rank's bridge counts from the beginning (no `since`)
+ *     speedup      the last speedup event
  *
  * What is lost on the way is told by store_dropped() and stands beside the figures. A summary event
  * replaces the figures that it holds, losses included: who comes late gets the totals by one, and
@@ -36,7 +38,8 @@
  *
  * One owner, one thread; what is handed out is lent until the next store_take() or store_step().
  * What a screen needs beyond the figures (step times over the whole life, lists of events and
- * compiles) is kept only after store_keep_views(), and is seen through snapshot.h.
+ * compiles) is kept only after store_keep_views(), what findings look at after
+ * store_keep_findings() too; both are seen through snapshot.h.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_DATA_STORE_H
 #define INDUCTOP_DATA_STORE_H

@@ -15,13 +15,16 @@
  *
  *     ranks     one for each process: rank, group, steps (step events), drops {steps, events, bad}:
  *               the losses told to the store; variants: in the order of first use: variant, label,
- *               steps, clean, median_ms, compile_s, compiles, recompiles, breaks, peak_rss,
- *               peak_cpu, peak_device, memory_over_eager, speedup {ratio, low, high, within, pairs, verdict} as in the last speedup event over eager, versus: the same and against, of
- *               the last one over other settings
+ *               steps, clean, median_ms, phases_ms (means of the phases told), compile_s,
+ *               compiles, recompiles, breaks, peak_rss, peak_cpu, peak_device, memory_over_eager,
+ *               speedup {ratio, low, high, within, pairs, verdict} as in the last speedup event over
+ *               eager, versus: the same and against, of the last one over other settings
  *     switches  in the order in which they were first told, without attempts that were made again
  *               (again: true): id, by, group, to, at, status over all ranks (switches.h), reason
- *     causes    recompiles by cause, those that differ in figures only as one: frame, cause, count,
- *               seconds, ranks ("0-3"), last_rank, last_t, last_step
+ *     causes    recompiles by cause, those that differ in figures only as one (causes.h): frame,
+ *               words, count, seconds, ranks ("0-3"), last_rank, last_t; where told also cause,
+ *               cause_id, source, remedy, file, line, last_step
+ *     findings  all, most seconds lost first: what their events hold, with the rank
  *     drops     {steps, events, bad} over all, those of no rank included
  *
  * What is not known is left out: median_ms without a clean step, peak_rss without an rss, peak_cpu

@@ -48,14 +48,14 @@ static char *folder_of(const char *path) {
     return slash == path ? mem_strdup("/") : mem_strndup(path, (size_t)(slash - path));
 }
 
-static int make_folders(char *folder, struct err *err) {
-    for (char *slash = strchr(folder + 1, '/');; slash = strchr(slash + 1, '/')) {
-        if (slash) *slash = 0;
-        bool is_made = mkdir(folder, 0777) == 0 || errno == EEXIST;
-        if (!is_made) return err_set_errno(err, errno, "folder '%s' cannot be made", folder);
-        if (!slash) return 0;
+int file_make_folders(const char *path, unsigned mode, struct err *err) {
+    CLEANUP(cleanup_free) char *folder = mem_strdup(path);
+    for (char *slash = folder; (slash = strchr(slash + 1, '/'));) {
+        *slash = 0;
+        if (mkdir(folder, mode) && errno != EEXIST) return err_set_errno(err, errno, "folder '%s' cannot be made", folder);
         *slash = '/';
     }
+    return 0;
 }
 
 static int write_all(int fd, const char *bytes, size_t size) {
@@ -111,7 +111,7 @@ int file_replace(const char *path, const char *bytes, size_t size, struct err *e
     const char *real = target ? target : path;
     CLEANUP(cleanup_free) char *folder = folder_of(real);
     CLEANUP(cleanup_free) char *beside = NULL;
-    int rc = make_folders(folder, err);
+    int rc = file_make_folders(real, 0777, err);
     if (rc < 0) return rc;
     CLEANUP(cleanup_close) int fd = open_beside(folder, real, &beside);
     if (fd < 0) return err_set_errno(err, errno, "folder '%s' cannot be written to", folder);

@@ -21,4 +21,7 @@ char *file_of_user(const char *name);
  * the umask; a symbolic link stays and its target is replaced. */
 int file_replace(const char *path, const char *bytes, size_t size, struct err *err);
 
+/* Makes the folders above `path` as far as they are missing, each with `mode` less the umask. */
+int file_make_folders(const char *path, unsigned mode, struct err *err);
+
 #endif

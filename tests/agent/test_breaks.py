@@ -143,6 +143,14 @@ def test_how_often_breaks_run(job):
     assert got[1, 18] == 1, done.of("break")
 
 
+def test_a_call_that_is_looked_at_for_two_reasons(job):
+    done = job(RUNS, [{"step": 8, "by": "at", "settings": {"dynamic": "off"}}])  # the eighth call since anything was compiled
+    assert done.code == 0 and done.faults == [], done.err
+    assert [one["ran"] for one in done.of("switch")] == [{"M": "variant", "twice": "variant"}]
+    got = runs(done)
+    assert got[0, 11] == 3 and got[0, 15] == 3 and got[1, 18] == 1, done.of("break")
+
+
 def test_breaks_say_their_settings(job):
     script = """
     import torch

@@ -485,7 +485,7 @@ def test_a_compiler_that_fails_is_said_with_its_words(tmp_path):
 def test_a_cache_that_cannot_be_written(tmp_path):
     (tmp_path / "cache").write_text("a file")
     events, _ = under(tmp_path, until="failed")
-    assert "could not make folder" in of(events, "problem")[0]["text"]
+    assert "cannot be made" in of(events, "problem")[0]["text"]
 
 
 def test_a_broken_library_in_the_cache_harms_nothing(tmp_path):

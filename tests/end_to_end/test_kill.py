@@ -221,22 +221,9 @@ def test_the_front_of_two_ranks_is_killed() -> None:
 
 @pytest.mark.slow
 def test_an_elastic_restart() -> None:
-    """The second life starts as written, then the last settings that were agreed are offered anew.
-
-    Gloo's second rendezvous fails now and then by itself (seen in plain torchrun as well): then there is no second life to look at.
-    """
-    for _ in range(5):
-        try:
-            elastic_restart()
-            return
-        except (AssertionError, TimeoutError) as error:
-            if "connectFullMesh" not in str(error):
-                raise
-    pytest.skip("gloo's own rendezvous failed each time after the restart")
-
-
-def elastic_restart() -> None:
-    with Live("ddp", ranks=2, env=FOREVER, torchrun=["--max-restarts=1"]) as live:
+    """The second life starts as written, then the last settings that were agreed are offered anew."""
+    lazy = {"TORCH_GLOO_LAZY_INIT": 1}  # gloo's full mesh fails now and then in a second rendezvous, in plain torchrun as well
+    with Live("ddp", ranks=2, env={**FOREVER, **lazy}, torchrun=["--max-restarts=1"]) as live:
         live.wait_step(20)
         assert live.send("options.epilogue_fusion=false").code == 0
         before = live.pids()

@@ -111,12 +111,6 @@ static struct table *table(void *state) {
     return ((struct breaks_panel *)state)->table;
 }
 
-static int draw_line(struct area area, int y, const char *name, const char *text, unsigned style) {
-    if (!text) return y;
-    area_text(area, 1, y, STYLE_DIM, name);
-    return y + area_wrap(area_shrink(area, 12, y, 1, 0), style, text);
-}
-
 static void detail(void *state, const struct view *view, struct area area) {
     struct breaks_panel *panel = state;
     size_t row;
@@ -124,25 +118,20 @@ static void detail(void *state, const struct view *view, struct area area) {
     struct area body = view_title(area, false, "The graph break under the cursor", "");
     if (!table_cursor(panel->table, &row)) return;
     const struct snapshot_break *shown = break_of(panel, row);
-    int y = draw_line(body, 0, "reason", shown->reason, STYLE_PLAIN);
-    y = draw_line(body, y, "because", shown->explanation, STYLE_PLAIN);
-    y = draw_line(body, y, "remedy", shown->remedy, STYLE_WARN);
-    area_text(body, 1, y, STYLE_DIM, "file");
-    if (shown->has_line)
-        area_printf(body, 12, y++, STYLE_LINK, "%.200s:%lld", shown->file ? shown->file : "-",
-                    (long long)shown->line);
-    else
-        area_text(body, 12, y++, STYLE_LINK, shown->file ? shown->file : "-");
-    y = draw_line(body, y, "in", shown->frame, STYLE_PLAIN);
-    y = draw_line(body, y, "library", shown->inside, STYLE_LINK);
-    y = draw_line(body, y, "effect",
+    int y = view_line(body, 0, "reason", shown->reason, STYLE_PLAIN);
+    y = view_line(body, y, "because", shown->explanation, STYLE_PLAIN);
+    y = view_line(body, y, "remedy", shown->remedy, STYLE_WARN);
+    y = view_place(body, y, "file", shown->file, shown->has_line, shown->line);
+    y = view_line(body, y, "in", shown->frame, STYLE_PLAIN);
+    y = view_line(body, y, "library", shown->inside, STYLE_LINK);
+    y = view_line(body, y, "effect",
                   shown->is_meant   ? "meant: DDP splits the graph to send gradients early"
                   : shown->is_eager ? "the whole function runs eager"
                                     : "the graph is split here",
                   shown->is_eager ? STYLE_WARN : STYLE_PLAIN);
     if (shown->has_runs)
-        area_printf(body, 12, y++, STYLE_PLAIN, "ran %lld times in the call last looked at",
-                    (long long)shown->runs);
+        view_linef(body, y, "runs", STYLE_PLAIN, "%lld times in the call last looked at",
+                   (long long)shown->runs);
 }
 
 const struct panel_class panel_breaks = {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/base/attr.h"
+#include "engine/base/buf.h"
 #include "engine/base/mem.h"
 #include "tui/format.h"
 #include "tui/panels.h"
@@ -175,12 +176,10 @@ static const struct snapshot_cause *cause_of(const struct snapshot *snapshot,
 static int draw_pairs(struct area area, int y, const char *name,
                       const struct snapshot_pairs *pairs) {
     if (!pairs || pairs->count == 0) return y;
-    int x = 12;
-    area_text(area, 1, y, STYLE_DIM, name);
+    CLEANUP(buf_done) struct buf words = BUF_INIT;
     for (size_t i = 0; i < pairs->count; i++)
-        x += area_printf(area, x, y, STYLE_PLAIN, "%.40s %.40s   ", pairs->pairs[i].key,
-                         pairs->pairs[i].value);
-    return y + 1;
+        buf_printf(&words, "%s%s %s", i ? "   " : "", pairs->pairs[i].key, pairs->pairs[i].value);
+    return view_line(area, y, name, buf_text(&words), STYLE_PLAIN);
 }
 
 static long figure(const struct snapshot_pairs *pairs, const char *key) {
@@ -196,8 +195,6 @@ static int draw_limits(struct area area, int y, const struct snapshot_compile *c
     const char *hit = snapshot_pair(limits, "hit");
     if (limit < 0) return y;
     bool is_near = entries >= limit - 1 || total >= accumulated - 1;
-    area_text(area, 1, y, STYLE_DIM, "versions");
-    struct area text = area_shrink(area, 12, y, 1, 0);
     char words[200];
     int at = 0;
     if (entries >= 0) at = snprintf(words, sizeof words, "%ld of %ld", entries, limit);
@@ -210,36 +207,20 @@ static int draw_limits(struct area area, int y, const struct snapshot_compile *c
              : hit  ? ": what is new to it runs eager from now on, "
                     : "",
              hit ? hit : "");
-    return y + area_wrap(text, hit ? STYLE_BAD : is_near ? STYLE_WARN : STYLE_PLAIN, words);
-}
-
-static int draw_wrapped(struct area area, int y, const char *name, const char *text,
-                        unsigned style) {
-    if (!text) return y;
-    area_text(area, 1, y, STYLE_DIM, name);
-    return y + area_wrap(area_shrink(area, 12, y, 1, 0), style, text);
+    unsigned style = hit ? STYLE_BAD : is_near ? STYLE_WARN : STYLE_PLAIN;
+    return view_line(area, y, "versions", words, style);
 }
 
 static int draw_cause(struct area area, int y, const struct snapshot_compile *compile,
                       const struct snapshot_cause *cause) {
     const char *words = compile->words ? compile->words : compile->cause;
-    y = draw_wrapped(area, y, "cause", words, STYLE_PLAIN);
-    if (words && cause) {
-        area_text(area, 1, y, STYLE_DIM, "so far");
-        area_printf(area, 12, y++, STYLE_PLAIN, "%llu times, %s, ranks %.60s",
-                    (unsigned long long)cause->count, format_duration(cause->seconds * 1e9).text,
-                    cause->ranks);
-    }
-    y = draw_wrapped(area, y, "remedy", compile->remedy, STYLE_WARN);
-    if (compile->file) {
-        area_text(area, 1, y, STYLE_DIM, "where");
-        if (compile->has_line)
-            area_printf(area, 12, y++, STYLE_LINK, "%.200s:%lld", compile->file,
-                        (long long)compile->line);
-        else
-            area_text(area, 12, y++, STYLE_LINK, compile->file);
-    }
-    return y;
+    y = view_line(area, y, "cause", words, STYLE_PLAIN);
+    if (words && cause)
+        y = view_linef(area, y, "so far", STYLE_PLAIN, "%llu times, %s, ranks %.60s",
+                       (unsigned long long)cause->count, format_duration(cause->seconds * 1e9).text,
+                       cause->ranks);
+    y = view_line(area, y, "remedy", compile->remedy, STYLE_WARN);
+    return view_place(area, y, "where", compile->file, compile->has_line, compile->line);
 }
 
 static void detail(void *state, const struct view *view, struct area area) {
@@ -252,11 +233,10 @@ static void detail(void *state, const struct view *view, struct area area) {
     const struct snapshot_variant *variant = snapshot_variant(view->snapshot, compile->variant);
     int y = draw_cause(body, 0, compile, cause_of(view->snapshot, compile));
     y = draw_limits(body, y, compile);
-    area_text(body, 1, y, STYLE_DIM, "under");
-    area_text(body, 12, y++, STYLE_PLAIN, variant && variant->label ? variant->label : "-");
+    y = view_line(body, y, "under", variant && variant->label ? variant->label : "-", STYLE_PLAIN);
     y = draw_pairs(body, y, "graph", compile->graph);
     y = draw_pairs(body, y, "caches", compile->cache);
-    if (compile->words) draw_wrapped(body, y, "torch says", compile->cause, STYLE_DIM);
+    if (compile->words) view_line(body, y, "torch says", compile->cause, STYLE_DIM);
 }
 
 const struct panel_class panel_compiles = {

@@ -173,8 +173,8 @@ static uint64_t number_of(const struct snapshot_finding *finding) {
 }
 
 static void add_findings(struct findings_panel *panel, const struct snapshot *snapshot) {
-    CLEANUP(cleanup_free) const struct snapshot_finding **order =
-        mem_array(snapshot->finding_count + 1, sizeof order[0]);
+    CLEANUP(cleanup_free)
+    const struct snapshot_finding **order = mem_array(snapshot->finding_count + 1, sizeof order[0]);
     for (size_t i = 0; i < snapshot->finding_count; i++) order[i] = snapshot->findings[i];
     qsort(order, snapshot->finding_count, sizeof order[0], snapshot_finding_order);
     for (size_t i = 0; i < snapshot->finding_count; i++)
@@ -215,28 +215,22 @@ static struct table *table(void *state) {
 
 /* ---- the whole of a row, with room to say it */
 
-static int draw_line(struct area area, int y, const char *name, const char *text, unsigned style) {
-    if (!text || !text[0]) return y;
-    area_text(area, 1, y, STYLE_DIM, name);
-    return y + area_wrap(area_shrink(area, 12, y, 1, 0), style, text);
-}
-
 static void detail_event(const struct snapshot_event *event, struct area area) {
-    int y = draw_line(area, 0, "what", event->what, level_style(event));
-    y = draw_line(area, y, "said", event->text, STYLE_PLAIN);
-    y = draw_line(area, y, "where", event->place, STYLE_LINK);
-    draw_line(area, y, "ranks", event->ranks, STYLE_PLAIN);
+    int y = view_line(area, 0, "what", event->what, level_style(event));
+    y = view_line(area, y, "said", event->text, STYLE_PLAIN);
+    y = view_line(area, y, "where", event->place, STYLE_LINK);
+    view_line(area, y, "ranks", event->ranks, STYLE_PLAIN);
 }
 
 static void detail_cause(const struct snapshot_cause *cause, struct area area) {
     char times[64];
     snprintf(times, sizeof times, "%llu times, %s", (unsigned long long)cause->count,
              format_duration(cause->seconds * 1e9).text);
-    int y = draw_line(area, 0, "recompiled", times, STYLE_WARN);
-    y = draw_line(area, y, "where", cause->frame, STYLE_LINK);
-    y = draw_line(area, y, "cause", cause->words, STYLE_PLAIN);
-    y = draw_line(area, y, "remedy", cause->remedy, STYLE_WARN);
-    draw_line(area, y, "ranks", cause->ranks, STYLE_PLAIN);
+    int y = view_line(area, 0, "recompiled", times, STYLE_WARN);
+    y = view_line(area, y, "where", cause->frame, STYLE_LINK);
+    y = view_line(area, y, "cause", cause->words, STYLE_PLAIN);
+    y = view_line(area, y, "remedy", cause->remedy, STYLE_WARN);
+    view_line(area, y, "ranks", cause->ranks, STYLE_PLAIN);
 }
 
 static void detail(void *state, const struct view *view, struct area area) {
@@ -250,14 +244,14 @@ static void detail(void *state, const struct view *view, struct area area) {
     if (entry->kind == ENTRY_CAUSE) detail_cause(entry->thing, body);
     if (entry->kind == ENTRY_FINDING) {
         const struct snapshot_finding *finding = entry->thing;
-        int y = draw_line(body, 0, "finding", finding->text, STYLE_WARN);
-        y = draw_line(body, y, "do", finding->action, STYLE_PLAIN);
-        draw_line(body, y, "evidence", finding->evidence, STYLE_PLAIN);
+        int y = view_line(body, 0, "finding", finding->text, STYLE_WARN);
+        y = view_line(body, y, "do", finding->action, STYLE_PLAIN);
+        view_line(body, y, "evidence", finding->evidence, STYLE_PLAIN);
     }
     if (entry->kind == ENTRY_PROBLEM) {
         const struct snapshot_problem *problem = entry->thing;
-        int y = draw_line(body, 0, problem->what, problem->text, STYLE_BAD);
-        draw_line(body, y, "hint", problem->hint, STYLE_PLAIN);
+        int y = view_line(body, 0, problem->what, problem->text, STYLE_BAD);
+        view_line(body, y, "hint", problem->hint, STYLE_PLAIN);
     }
 }
 

@@ -116,22 +116,12 @@ static struct table *table(void *state) {
     return ((struct log_panel *)state)->table;
 }
 
-static int draw_line(struct area area, int y, const char *name, const char *text) {
-    area_text(area, 1, y, STYLE_DIM, name);
-    return y + area_wrap(area_shrink(area, 14, y, 1, 0), STYLE_PLAIN, text);
-}
-
-static void settings_after(const struct snapshot_switch *change, struct settings *ret) {
-    for (size_t i = 0; change->to && i < change->to->count; i++)
-        settings_put(ret, change->to->pairs[i].key, change->to->pairs[i].value);
-}
-
 static void copy(void *state, const struct view *view, struct buf *ret) {
     const struct log_panel *panel = state;
     struct settings to = SETTINGS_INIT;
     size_t row;
     if (!table_cursor(panel->table, &row)) return;
-    settings_after(panel->changes[row], &to);
+    settings_put_pairs(&to, panel->changes[row]->to);
     put_command(ret, view, &to);
     settings_done(&to);
 }
@@ -145,13 +135,13 @@ static void detail(void *state, const struct view *view, struct area area) {
     size_t row;
     struct area body = view_title(area, false, "These lines do it again", "y copies the first");
     if (!table_cursor(panel->table, &row)) return;
-    settings_after(panel->changes[row], &to);
+    settings_put_pairs(&to, panel->changes[row]->to);
     put_command(&options, view, &to);
     reproduce_code(&code, &to);
     reproduce_environment(&environment, &to);
-    int y = draw_line(body, 0, "command", buf_text(&options));
-    y = draw_line(body, y, "code", buf_text(&code));
-    draw_line(body, y, "environment", buf_text(&environment));
+    int y = view_line(body, 0, "command", buf_text(&options), STYLE_PLAIN);
+    y = view_line(body, y, "code", buf_text(&code), STYLE_PLAIN);
+    view_line(body, y, "environment", buf_text(&environment), STYLE_PLAIN);
     settings_done(&to);
 }
 

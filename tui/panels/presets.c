@@ -105,20 +105,18 @@ static const char *subject(void *state) {
 
 static void copy(void *state, const struct view *view, struct buf *ret) {
     const struct shelf_item *item = current(state);
-    const struct snapshot_job *job = view->snapshot->job;
-    if (item)
-        buf_printf(ret, "inductop --preset %s -- %s", item->name,
-                   job && job->command ? job->command : "COMMAND");
+    if (!item) return;
+    buf_printf(ret, "inductop --preset %s", item->name);
+    put_job(ret, view);
 }
 
 /* Text from a file has lines of its own; here they are as long as the area is wide. */
-static int draw_line(struct area area, int y, const char *name, const char *text) {
+static int draw_folded(struct area area, int y, const char *name, const char *text) {
     if (!text || !*text) return y;
     CLEANUP(cleanup_free) char *folded = mem_strdup(text);
     for (char *at = folded; (at = strchr(at, '\n')); at++)
         if (at[1] && at[1] != '\n') *at = ' ';
-    area_text(area, 1, y, STYLE_DIM, name);
-    return y + area_wrap(area_shrink(area, 14, y, 1, 0), STYLE_PLAIN, folded);
+    return view_line(area, y, name, folded, STYLE_PLAIN);
 }
 
 static void put_measured(struct buf *out, const struct preset *preset) {
@@ -140,12 +138,12 @@ static void detail(void *state, const struct view *view, struct area area) {
     staging_aim(&staging, &item->preset.settings);
     staging_words(&staging, &words);
     put_measured(&measured, &item->preset);
-    int y = draw_line(body, 0, "would change",
-                      staging.change.count ? buf_text(&words) : "nothing: it is in force");
-    y = draw_line(body, y, "when", item->preset.description);
-    y = draw_line(body, y, "measured on", buf_text(&measured));
-    y = draw_line(body, y, "notes", item->preset.notes);
-    draw_line(body, y, "file", item->path);
+    int y = draw_folded(body, 0, "would change",
+                        staging.change.count ? buf_text(&words) : "nothing: it is in force");
+    y = draw_folded(body, y, "when", item->preset.description);
+    y = draw_folded(body, y, "measured on", buf_text(&measured));
+    y = draw_folded(body, y, "notes", item->preset.notes);
+    draw_folded(body, y, "file", item->path);
     staging_done(&staging);
 }
 

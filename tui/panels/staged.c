@@ -140,8 +140,7 @@ static const struct snapshot_switch *last_switch(const struct view *view) {
 
 static double median_under(const struct view *view, const struct snapshot_pairs *pairs) {
     struct settings set = SETTINGS_INIT;
-    for (size_t i = 0; pairs && i < pairs->count; i++)
-        settings_put(&set, pairs->pairs[i].key, pairs->pairs[i].value);
+    settings_put_pairs(&set, pairs);
     const struct snapshot_variant *variant = snapshot_variant(view->snapshot, settings_key(&set));
     settings_done(&set);
     return pairs && variant && variant->clean >= ENOUGH_STEPS ? variant->median_ms : NAN;

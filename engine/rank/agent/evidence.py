@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from . import layout
 from .core import trouble
@@ -56,30 +55,26 @@ class Trial:
             if isinstance(unit.now, State) and self.failure is not None and unit.now.guard.failure is None:
                 unit.now.guard.dead = True  # never began under the variant that has failed elsewhere: eager from the start
             self.frames[unit] = UNKNOWN
-            listen = layout.insides.hook_lookups
-            if listen is None or unit.now is WRITTEN:
-                return None
-            return self._counting(unit, listen)
+            return None if layout.insides.hook_lookups is None or unit.now is WRITTEN else self._counting(unit)
         except Exception as error:
             trouble("evidence", error)
             return None
 
-    def _counting(self, unit: Unit, listen: Callable[[Any], Any]) -> Callable[[], None]:
-        """Counts the cache hits of this one call, through the slot that guard collectives use, and with them where they are on."""
+    def _counting(self, unit: Unit) -> Callable[[], None]:
+        """Counts the cache hits of this one call."""
         hits = 0
         guard = unit.now.guard if isinstance(unit.now, State) else None
         converted = guard.converted if guard is not None else 0
 
-        def looked_up(found: bool) -> bool:
+        def looked_up(found: bool) -> None:
             nonlocal hits
             hits += found
-            return found if prior is None else prior(found)
 
         def left() -> None:
-            listen(prior)
+            leave()
             self.frames[unit] = hits + (guard.converted - converted if guard is not None else 0)
 
-        prior = listen(looked_up)
+        leave = layout.insides.listen_to_lookups(looked_up)
         return left
 
     def conclude(self) -> Failure | None:

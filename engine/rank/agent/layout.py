@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Callable
 from typing import Any
+
+from . import core
 
 # Of a compile context: what a variant replaces. The first line must be there; of the others each torch has its own set.
 NEEDED = ("enter_exit_hooks", "callback")
@@ -40,6 +43,23 @@ class Insides:
         """In a call that began with fullgraph: torch ends the job at its end when it counted no compiled frame."""
         if self.frame_count is not None:
             self.frame_count(-1)
+
+    def listen_to_lookups(self, tell: Callable[[bool], None]) -> Callable[[], None]:
+        """tell(found) at each look-up of compiled code until what is returned is called, beside who listens already (torch's guard
+        collectives, another of ours): those who listen leave in the opposite order. Only where `hook_lookups` is there."""
+
+        def looked_up(found: bool) -> bool:
+            try:
+                tell(found)
+            except Exception as error:
+                core.trouble("look-ups", error)
+            return found if prior is None else prior(found)
+
+        def leave() -> None:
+            self.hook_lookups(prior)
+
+        prior = self.hook_lookups(looked_up)
+        return leave
 
     def fall_back(self, mode: str, reason: str) -> None:
         self.switching, self.reason = mode, reason

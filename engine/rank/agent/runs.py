@@ -55,9 +55,6 @@ class Looker:
             self.calls += 1
             if self.calls not in LOOKED_AT:
                 return None
-            if any(getattr(other, "__func__", None) is not Looker.at_call and hasattr(other, "__self__") for other in unit.listeners):
-                self.calls -= 1  # a trial of new settings listens to the look-ups of this call
-                return None
             if self.calls >= LOOKED_AT[-1]:
                 unit.unlisten(self.at_call)
             return self._looking(unit)
@@ -69,27 +66,23 @@ class Looker:
         from . import settings, switch
 
         assert layout.insides is not None
-        listen, variant, seen = layout.insides.hook_lookups, settings.key(switch.current), Counter[Any]()
+        variant, seen = settings.key(switch.current), Counter[Any]()
         sites: Sites = {}  # of this look alone: they hold code
 
-        def looked_up(found: bool) -> bool:
-            try:
-                caller = sys._getframe(1)
-                name = resume_called(caller.f_code, caller.f_lasti, sites)
-                if name is not None:
-                    seen[caller.f_globals.get(name)] += 1
-            except Exception as error:
-                core.trouble("runs", error)
-            return found if prior is None else prior(found)
+        def looked_up(found: bool) -> None:
+            caller = sys._getframe(2)
+            name = resume_called(caller.f_code, caller.f_lasti, sites)
+            if name is not None:
+                seen[caller.f_globals.get(name)] += 1
 
         def left() -> None:
-            listen(prior)
+            leave()
             try:
                 self.tell(unit, variant, _counts(seen))
             except Exception as error:
                 core.trouble("runs", error)
 
-        prior = listen(looked_up)
+        leave = layout.insides.listen_to_lookups(looked_up)
         return left
 
 

@@ -121,11 +121,11 @@ class Unit:
     def _enter(self) -> Callable[[], None]:
         """At the beginning of a call: listeners first, since they may show another state, then what the state has to enter."""
         before = self.now
-        leaves, told = [], []
+        leaves, told = [], []  # leaves: innermost first, as listeners to look-ups must
         while (hook := next((h for h in self.listeners if h not in told), None)) is not None:
             told.append(hook)
             if (leave := hook(self)) is not None:
-                leaves.append(leave)
+                leaves.insert(0, leave)
         if before is WRITTEN and self.now is not WRITTEN and self.written.attrs.get("fullgraph"):
             layout.insides.count_no_frames()  # this call began as one that must compile
         leaves += [enter() for enter in self._hooks()]

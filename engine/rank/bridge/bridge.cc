@@ -1,5 +1,5 @@
 /* The bridge to libtorch: the only C++ here, built on first use against the headers of the torch that a job uses. Needs nothing but
- * torch's own header files and its libraries libc10 and libtorch_cpu, with CUDA or without.
+ * torch's own header files and its library libc10, with CUDA or without.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <c10/core/Allocator.h>
