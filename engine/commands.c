@@ -33,6 +33,22 @@ static json_t *settings_of_schedule(const json_t *schedule) {
     return json_array_get(json_array_get(schedule, json_array_size(schedule) - 1), 1);
 }
 
+/* What a comparison's schedule compares `to` with; NULL: it is none. */
+static char *against_of(const json_t *schedule, const json_t *to) {
+    char *label = NULL;
+    size_t i;
+    json_t *entry;
+    json_array_foreach(schedule, i, entry) {
+        const json_t *settings = json_array_get(entry, 1);
+        if (label || json_equal(settings, to)) continue;
+        struct settings set = SETTINGS_INIT;
+        command_settings(&set, settings);
+        label = settings_label(&set);
+        settings_done(&set);
+    }
+    return label;
+}
+
 void command_told(void *ctx, const struct proposal *proposal) {
     struct engine *engine = ctx;
     json_t *to = settings_of_schedule(proposal->schedule);
@@ -42,6 +58,8 @@ void command_told(void *ctx, const struct proposal *proposal) {
                                     (json_int_t)proposal->id, "by", proposal->by, "from", proposal->from, "to", to,
                                     "variant", (json_int_t)settings_key(&set), "status", proposal->status);
     settings_done(&set);
+    CLEANUP(cleanup_free) char *against = against_of(proposal->schedule, to);
+    if (against) json_object_set_new(event.body, "against", event_string(against));
     if (proposal->reason) json_object_set_new(event.body, "reason", event_string(proposal->reason));
     if (proposal->tag) json_object_set(event.body, "tag", proposal->tag);
     if (proposal->again) json_object_set_new(event.body, "again", json_true());

@@ -186,13 +186,23 @@ static int command(struct feed *feed, const char *what, json_t *body, const char
     return err_set(err, ERR_REFUSED, "this is a tape: nothing can be changed");
 }
 
-int feed_propose(struct feed *feed, const struct settings *change, const char *group,
-                 const char *tag, struct err *err) {
+static int command_with(struct feed *feed, const char *what, const struct settings *change,
+                        const char *group, const char *tag, struct err *err) {
     json_t *body = json_object(), *object = json_object();
     for (size_t i = 0; i < change->count; i++)
         json_object_set_new(object, change->pairs[i].key, event_string(change->pairs[i].value));
     json_object_set_new(body, "change", object);
-    return command(feed, "propose", body, group, tag, err);
+    return command(feed, what, body, group, tag, err);
+}
+
+int feed_propose(struct feed *feed, const struct settings *change, const char *group,
+                 const char *tag, struct err *err) {
+    return command_with(feed, "propose", change, group, tag, err);
+}
+
+int feed_compare(struct feed *feed, const struct settings *change, const char *group,
+                 const char *tag, struct err *err) {
+    return command_with(feed, "compare", change, group, tag, err);
 }
 
 int feed_baseline(struct feed *feed, const char *group, const char *tag, struct err *err) {

@@ -210,7 +210,7 @@ struct snapshot_switch {
     bool is_over, is_tried_again;
     double t, last_t;                       /* first and last told of */
     const struct snapshot_pairs *from, *to; /* NULL: not told */
-    const char *change; /* "dynamic auto to on, scope as written to whole"; never NULL */
+    const char *change; /* "dynamic auto to on, scope as written to whole", "measuring against eager"; never NULL */
     size_t ranks;       /* of its group */
     size_t by_status[SWITCH_STATUS_COUNT]; /* how many ranks said what last */
     size_t rank_room;

@@ -36,7 +36,7 @@ static void set_texts(struct frozen_switch *one, const struct switch_facts *fact
     shown->file = one->texts[3] = dup(facts->file);
     shown->tag = one->texts[4] =
         facts->tag ? json_dumps(facts->tag, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
-    shown->change = one->texts[5] = words_of_change(facts->from, facts->to);
+    shown->change = one->texts[5] = words_of_switch(facts);
 }
 
 static void set_ranks(struct frozen_switch *one, const struct switch_facts *facts) {

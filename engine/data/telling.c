@@ -177,13 +177,8 @@ bool line_of_switch(const struct switch_facts *facts, enum switch_status status,
     ret->step = (uint64_t)facts->at;
     bool is_measure = strcmp(facts->by, "baseline") == 0;
     struct buf text = BUF_INIT;
-    CLEANUP(cleanup_free) char *change = words_of_change(facts->from, facts->to);
-    if (is_measure)
-        buf_puts(&text, "measuring against eager");
-    else if (change[0])
-        buf_puts(&text, change);
-    else
-        buf_puts(&text, "nothing changes");
+    CLEANUP(cleanup_free) char *change = words_of_switch(facts);
+    buf_puts(&text, change[0] ? change : "nothing changes");
     if (strcmp(facts->by, "engine") == 0) buf_puts(&text, " (put back)");
     buf_printf(&text, ", %s", switch_status_name(status));
     if (facts->has_at) buf_printf(&text, " at %" PRId64, facts->at);

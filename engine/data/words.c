@@ -9,6 +9,7 @@
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/data/switches.h"
 #include "engine/base/banned.h"
 
 /* ---- settings ---- */
@@ -32,6 +33,12 @@ char *words_of_change(const json_t *from, const json_t *to) {
     json_object_foreach((json_t *)from, key, value) if (!json_object_get(to, key))
         add_change(&text, key, value_of(from, key), "as written");
     return buf_take(&text);
+}
+
+char *words_of_switch(const struct switch_facts *facts) {
+    if (strcmp(facts->by, "baseline") == 0)
+        return mem_printf("measuring against %s", facts->against ? facts->against : "eager");
+    return words_of_change(facts->from, facts->to);
 }
 
 /* ---- places ---- */

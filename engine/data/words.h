@@ -7,9 +7,15 @@
 
 #include "engine/event/event.h"
 
+struct switch_facts;
+
 /* "dynamic auto to on, scope whole to as written"; "" when they are the same. Both are objects of
  * settings, NULL: not told, as empty. The caller frees it. */
 char *words_of_change(const json_t *from, const json_t *to);
+
+/* What a switch does: words_of_change(), or "measuring against LABEL" of a comparison. The caller
+ * frees it. */
+char *words_of_switch(const struct switch_facts *facts);
 
 /* "train.py:41" from the event's `file` and `line`, without folders; NULL without a file. The
  * caller frees it. */
