@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from . import core, plan, switch
+from . import core, headroom, plan, switch
 from . import settings as text
 from .known import Refused
 
@@ -14,6 +14,7 @@ from .known import Refused
 class Proposal(NamedTuple):
     by: str
     schedule: list[tuple[int, text.Settings]]
+    device_bytes: int  # that must be free on the device; 0: any
 
 
 _prepared: dict[int, Proposal] = {}
@@ -25,7 +26,7 @@ def _read(payload: bytes) -> Proposal:
     schedule = [(int(offset), dict(settings)) for offset, settings in data["schedule"]]
     if not schedule or schedule[0][0] != 0:
         raise Refused("a schedule begins with offset 0")
-    return Proposal(str(data.get("by", "viewer")), [(o, text.merge({}, s)) for o, s in schedule])
+    return Proposal(str(data.get("by", "viewer")), [(o, text.merge({}, s)) for o, s in schedule], int(data.get("device_bytes", 0)))
 
 
 def prepare(identity: int, payload: bytes) -> str | None:
@@ -34,6 +35,8 @@ def prepare(identity: int, payload: bytes) -> str | None:
         core.dirty(core.WHY["PREPARE"])
         switch.settle()
         proposal = _read(payload)
+        if reason := headroom.objection(proposal.device_bytes):
+            return reason
         for settings in {text.key(s): s for _, s in proposal.schedule}.values():
             switch.check(settings, switch.current)
         for other in [i for i in _prepared if i != _running]:
