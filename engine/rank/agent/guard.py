@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import sys
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterator
