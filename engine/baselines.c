@@ -273,6 +273,7 @@ static void take_results(struct baselines *baselines, struct group *group) {
 
 void baselines_turn(struct baselines *baselines) {
     for (struct group *group = baselines->groups; group; group = group->next) {
+        take_results(baselines, group); /* of what was compared, before something else is */
         want(baselines, group);
         take_results(baselines, group);
     }

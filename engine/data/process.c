@@ -204,7 +204,7 @@ static const char *verdict_of(const struct event *event) {
     const char *verdict = event_text(event, "verdict");
     for (size_t i = 0; verdict && i < ARRAY_SIZE(verdicts); i++)
         if (strcmp(verdicts[i], verdict) == 0) return verdicts[i];
-    return "";
+    return verdicts[0];
 }
 
 /* Not use_named(): the settings in force are not what it is about. */

@@ -28,7 +28,7 @@ struct watched {
 /* What was tried with a variant against another. */
 struct target {
     uint32_t variant, other;
-    bool is_wanted, is_asked, is_done; /* wanted by a switch, asked by a person */
+    bool is_wanted, is_done; /* wanted by a switch */
     unsigned tries;
     double not_before;
 };
@@ -45,7 +45,7 @@ struct result {
 struct baseline {
     enum baseline_mode mode;
     enum { IDLE, ASKED, RUNNING, BETWEEN, ENDED } state; /* between two stages */
-    bool is_asked; /* by a person, for: */
+    bool is_asked; /* by a person, who waits for a comparison with: */
     uint32_t asked;
     uint32_t eager, current, other;
     uint64_t seed;
@@ -116,6 +116,16 @@ static struct target *target_now(struct baseline *baseline) {
     return target_of(baseline, baseline->current, baseline->other);
 }
 
+static bool is_measuring(const struct baseline *baseline) {
+    return baseline->state == ASKED || baseline->state == RUNNING || baseline->state == BETWEEN;
+}
+
+/* What came of it is about to be told. */
+static void answer(struct baseline *baseline) {
+    target_now(baseline)->is_done = true;
+    if (baseline->asked == baseline->other) baseline->is_asked = false;
+}
+
 static void forget_judge(struct baseline *baseline) {
     baseline->judge = judge_free(baseline->judge);
     if (baseline->state != ENDED) baseline->state = IDLE;
@@ -137,15 +147,16 @@ static bool take_results(struct baseline *baseline) {
         result->ranks = HASH_COUNT(baseline->ranks);
         judge_result(baseline->judge, rank->rank, &result->found);
     }
-    target_now(baseline)->is_done = true;
+    answer(baseline);
     return true;
 }
 
 static void count_try(struct baseline *baseline, const char *reason) {
     struct target *target = target_now(baseline);
     target->not_before = baseline->t + BASELINE_BACK_OFF_S * (double)(1u << target->tries);
-    if (++target->tries < BASELINE_TRIES && !target->is_asked) return;
-    target->is_done = true;
+    bool is_for_a_person = baseline->is_asked && baseline->asked == baseline->other;
+    if (++target->tries < BASELINE_TRIES && !is_for_a_person) return;
+    answer(baseline);
     struct result *problem = add_result(baseline);
     problem->tries = target->tries;
     snprintf(problem->reason, sizeof problem->reason, "%s",
@@ -209,6 +220,9 @@ void baseline_applied(struct baseline *baseline, uint32_t variant) {
 void baseline_ask(struct baseline *baseline, uint32_t other) {
     baseline->is_asked = true;
     baseline->asked = other;
+    for (size_t i = 0; i < baseline->target_count; i++)
+        if (baseline->targets[i].other == other)
+            baseline->targets[i].not_before = baseline->targets[i].tries = 0;
 }
 
 uint32_t baseline_other(const struct baseline *baseline) {
@@ -228,13 +242,13 @@ void baseline_refused(struct baseline *baseline, double t, const char *reason) {
 }
 
 void baseline_dropped(struct baseline *baseline, double t, const char *reason) {
-    if (!baseline_is_busy(baseline)) return;
+    if (!is_measuring(baseline)) return;
     baseline->t = t;
     finish(baseline, reason);
 }
 
 void baseline_end(struct baseline *baseline) {
-    if (baseline_is_busy(baseline)) take_results(baseline);
+    if (is_measuring(baseline)) take_results(baseline);
     baseline->state = ENDED;
     forget_judge(baseline);
 }
@@ -242,22 +256,17 @@ void baseline_end(struct baseline *baseline) {
 /* ---- what is asked ---- */
 
 bool baseline_is_busy(const struct baseline *baseline) {
-    return baseline->state == ASKED || baseline->state == RUNNING || baseline->state == BETWEEN;
+    return is_measuring(baseline) || baseline->is_asked;
 }
 
-/* What the present variant is to be compared with: what a person asked for goes first. NULL:
- * nothing now. */
+/* What the present variant is to be compared with: what a person asked for goes first, whatever was
+ * measured before. NULL: nothing now. */
 static const struct target *due(struct baseline *baseline, const struct baseline_now *now) {
-    if (baseline->is_asked)
-        *target_of(baseline, now->variant, baseline->asked) = (struct target){
-            .variant = now->variant, .other = baseline->asked, .is_asked = true};
-    baseline->is_asked = false;
-    const struct target *eager = target_of(baseline, now->variant, baseline->eager);
-    for (size_t i = 0; i < baseline->target_count; i++) {
-        const struct target *target = &baseline->targets[i];
-        bool is_asked = target->is_asked && target->variant == now->variant;
-        if (is_asked && !target->is_done && now->t >= target->not_before) return target;
+    if (baseline->is_asked) {
+        struct target *asked = target_of(baseline, now->variant, baseline->asked);
+        return now->t >= asked->not_before ? asked : NULL;
     }
+    const struct target *eager = target_of(baseline, now->variant, baseline->eager);
     bool is_wanted = baseline->mode == BASELINE_ON ||
                      (baseline->mode == BASELINE_AUTO && eager->is_wanted);
     return is_wanted && !eager->is_done && now->t >= eager->not_before ? eager : NULL;
@@ -315,10 +324,14 @@ bool baseline_want(struct baseline *baseline, const struct baseline_now *now,
     if (baseline->state == BETWEEN) return want_more(baseline, now, room, ret);
     if (baseline->state != IDLE) return false;
     const struct target *target = due(baseline, now);
-    if (!target || is_same(baseline, now, target->other)) return false;
-    if (!are_ranks_ready(baseline, now, &median, &noise)) return false;
+    if (!target) return false;
     baseline->current = now->variant;
     baseline->other = target->other;
+    if (is_same(baseline, now, target->other)) {
+        if (baseline->is_asked) count_try(baseline, "these settings are in force now");
+        return false;
+    }
+    if (!are_ranks_ready(baseline, now, &median, &noise)) return false;
     if (!judge_plan_for(median, noise, room, baseline->seed++, &plan)) {
         target_now(baseline)->not_before = now->t + 1;
         return false;

@@ -86,7 +86,7 @@ void baseline_agreed(struct baseline *baseline, uint64_t start);
 void baseline_refused(struct baseline *baseline, double t, const char *reason);
 void baseline_dropped(struct baseline *baseline, double t, const char *reason);
 
-/* Something was wanted and is not over yet. */
+/* Something was asked for or wanted, and is not over yet. */
 bool baseline_is_busy(const struct baseline *baseline);
 
 /* Takes out the next event (speedup of a rank, or problem): the caller does event_done(). */

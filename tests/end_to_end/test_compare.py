@@ -56,3 +56,14 @@ def test_two_ranks_are_compared_together_and_only_together() -> None:
     assert result.code == 0, result.report()
     assert {(e["rank"], e["verdict"], e["ranks"]) for e in result.of("speedup")} == {(0, "faster", 2), (1, "faster", 2)}
     same_truth(result.truth)
+
+
+def test_nothing_is_compared_while_a_rank_is_missing() -> None:
+    """A job of two ranks of which one was never started: an agreement of all cannot be had, and it says so at once."""
+    with Live("plain", env={**FOREVER, "RANK": 0, "LOCAL_RANK": 0, "WORLD_SIZE": 2}) as live:
+        live.wait(lambda: live.steps().get(0, 0) >= 20, what="steps")
+        answer = live.compare("eager")
+        assert answer.code == 1 and "only 1 of 2 ranks are here" in answer.err, answer
+        live.stop()
+        result = live.finish()
+    assert result.code == 0 and result.of("speedup") == [], result.report()

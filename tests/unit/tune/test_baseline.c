@@ -174,10 +174,17 @@ static void test_a_person_names_what_to_compare_with(void **state) {
     assert_string_equal(event_text(&event, "verdict"), "faster");
     event_done(&event);
     assert_int_equal(count_results(&world, EVENT_SPEEDUP), 1);
-    world.variant = RIVAL; /* itself */
-    run(&world, 20);
+    assert_false(baseline_is_busy(world.baseline));
     baseline_ask(world.baseline, RIVAL);
+    assert_true(baseline_is_busy(world.baseline)); /* from the question to the answer */
+    world.variant = RIVAL;                         /* it came in force before anything began */
+    run(&world, 20);
     assert_false(wants(&world));
+    assert_true(baseline_next(world.baseline, world.t, &event));
+    assert_string_equal(event_text(&event, "text"), "the speedup over the other settings could not be "
+                                                    "measured: these settings are in force now");
+    event_done(&event);
+    assert_false(baseline_is_busy(world.baseline));
     baseline_free(world.baseline);
 }
 
