@@ -100,8 +100,9 @@ static void sum_up(struct snapshot_variant *variant, const struct snapshot_rank 
     variant->median_ms = middle(scratch->medians, medians);
     variant->speedup = middle_of(scratch->ratios, ratios, &variant->speedup_rank);
     variant->versus = middle_of(scratch->versus, keep_last(scratch->versus, versus), &rank);
-    variant->break_even =
-        stats_break_even(variant->compile_s, variant->speedup.ratio, variant->median_ms);
+    bool is_faster = variant->speedup.verdict && strcmp(variant->speedup.verdict, "faster") == 0;
+    double ratio = is_faster ? variant->speedup.ratio : NAN;
+    variant->break_even = stats_break_even(variant->compile_s, ratio, variant->median_ms);
 }
 
 static bool is_eager(const struct store *store, uint32_t variant) {

@@ -89,12 +89,16 @@ char *words_of_cause(const struct event *event) {
 
 /* ---- speedups ---- */
 
+/* Those that differ for sure. */
 static void add_phases(struct buf *text, json_t *phases) {
     const char *name, *before = "; ";
     json_t *phase;
     json_object_foreach(phases, name, phase) {
         double ratio = json_number_value(json_object_get(phase, "ratio"));
-        if (ratio > 0) buf_printf(text, "%s%s %.2f", before, name, ratio);
+        double low = json_number_value(json_object_get(phase, "low"));
+        double high = json_number_value(json_object_get(phase, "high"));
+        if (low <= 1 && high >= 1) continue;
+        buf_printf(text, "%s%s %.2f (%.2f to %.2f)", before, name, ratio, low, high);
         before = ", ";
     }
 }
@@ -108,7 +112,8 @@ char *words_of_speedup(const struct event *event, const char *against) {
     event_number(event, "high", &high);
     event_int(event, "pairs", &pairs);
     if (!event_number(event, "ratio", &ratio)) {
-        buf_printf(&text, "over %s: %s", against, verdict);
+        buf_printf(&text, "over %s: cannot be told, too few clean pairs (%lld)", against,
+                   (long long)pairs);
         return buf_take(&text);
     }
     bool is_sure = strcmp(verdict, "measuring") != 0;

@@ -28,8 +28,9 @@ const char *words_cause(const char *cause);
  * front and the brackets of L['x']; NULL when it tells neither. The caller frees it. */
 char *words_of_cause(const struct event *event);
 
-/* What a speedup event found: "1.34 over eager (95 %: 1.32 to 1.36, 6 pairs), faster; forward 1.41,
- * backward 1.32; pays after 120 steps". `against`: label of what it is over. The caller frees it. */
+/* What a speedup event found: "1.34 over eager (95 %: 1.32 to 1.36, 6 pairs), faster; forward 1.41
+ * (1.38 to 1.44); pays after 120 steps", with the phases that differ for sure. `against`: label of
+ * what it is over. The caller frees it. */
 char *words_of_speedup(const struct event *event, const char *against);
 
 /* The same text for causes that differ in numbers only. The caller frees it. */

@@ -1,5 +1,6 @@
 /* Speedup over eager of every variant that was measured, with its interval, and over what else it was compared with.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -127,11 +128,27 @@ static void draw_unmeasured(const struct snapshot_variant *variant, struct area 
     area_text(row, x, 0, STYLE_DIM, "  not measured: b measures it");
 }
 
+/* When what runs now will have gained back its compiling; "": it gains nothing, or nobody knows. */
+static void put_break_even(char *ret, size_t size, const struct view *view) {
+    const struct snapshot_variant *now =
+        view->group && view->group->has_variant
+            ? snapshot_variant(view->snapshot, view->group->variant)
+            : NULL;
+    ret[0] = 0;
+    if (!now || isnan(now->break_even)) return;
+    if ((double)now->steps >= now->break_even)
+        snprintf(ret, size, "compiling has paid");
+    else
+        snprintf(ret, size, "pays after %s steps", format_count(ceil(now->break_even)).text);
+}
+
 static void draw(void *state, const struct view *view, struct area area, bool has_focus) {
+    char even[64];
     struct row rows[ROWS_MAX];
     size_t count = collect(view, rows);
     (void)state;
-    struct area body = view_title(area, has_focus, "Speedup over eager, 95 %", "");
+    put_break_even(even, sizeof even, view);
+    struct area body = view_title(area, has_focus, "Speedup over eager, 95 %", even);
     if (count == 0) {
         area_text(body, 1, 0, STYLE_DIM,
                   view->is_tape ? "not measured" : "not measured yet: b measures it");
