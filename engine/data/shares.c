@@ -19,12 +19,22 @@ void shares_of_step(const struct step_record *record, double ret_ms[SHARE_COUNT]
 void shares_add(struct shares *shares, const struct step_record *record) {
     const uint32_t any = STEP_HAS_DATA | STEP_HAS_FORWARD | STEP_HAS_BACKWARD | STEP_HAS_OPTIMIZER;
     double ms[SHARE_COUNT];
-    if (record->why || !record->dur_ns || !(record->valid & any)) return;
+    if (record->valid & STEP_HAS_OWN) shares->own_all_ms += (double)record->own_ns / 1e6;
+    if (record->why || !record->dur_ns) return;
+    if (record->valid & STEP_HAS_OWN) {
+        shares->own_steps++;
+        shares->own_ms += (double)record->own_ns / 1e6;
+    }
+    if (!(record->valid & any)) return;
     shares_of_step(record, ms);
     shares->steps++;
     shares->ms += (double)record->dur_ns / 1e6;
     for (int i = 0; i < SHARE_COUNT; i++)
         if (!isnan(ms[i])) shares->of[i] += ms[i];
+}
+
+double shares_own_ms(const struct shares *shares) {
+    return shares->own_steps ? shares->own_ms / (double)shares->own_steps : NAN;
 }
 
 double shares_mean_ms(const struct shares *shares, enum share_phase phase) {
