@@ -145,7 +145,7 @@ static bool is_too_slow(const struct engine *engine, const struct guest *member,
     }
     double expected = longest_compile_s(engine->store, member->group, variant, &is_known);
     if (is_known || least == 0 || expected <= least / 3) return false;
-    snprintf(room, size, "it may compile for %.0f s, and the ranks' collectives give up after %.0f s; send --force does it all the same",
+    snprintf(room, size, "it may compile for %.0f s, and the ranks' collectives give up after %.0f s; --force does it all the same",
              expected, least);
     return true;
 }
