@@ -399,7 +399,8 @@ bool baseline_next(struct baseline *baseline, double t, struct event *ret) {
         return false;
     }
     const struct result *result = &baseline->results[baseline->result_taken++];
-    *ret = result->rank < 0 ? problem_event(baseline, result, t) : speedup_event(baseline, result, t);
+    *ret = result->rank < 0 ? problem_event(baseline, result, t)
+                            : speedup_event(baseline, result, t);
     return true;
 }
 

@@ -16,8 +16,8 @@ enum {
 };
 
 static const double tie = 0.00796817, tie_at_last = 0.0392207; /* log 1.008, log 1.04 */
-static const double pair_noise = 0.015; /* standard deviation of a pair that blocks are long enough for */
-static const double phase_least = 0.01; /* of the step */
+static const double pair_noise = 0.015;  /* of a pair: blocks are long enough for that */
+static const double phase_least = 0.01;  /* of the step */
 
 /* Pairs at each look, and the error of each of so many looks: all together err in 4 % of 200,000
  * series of normal pairs. The rest is for what is not normal: a drift makes neighbouring pairs
@@ -208,7 +208,8 @@ void judge_take(struct judge *judge, int number, uint64_t step, const struct jud
     rank->block = (unsigned)block;
     bool skipped =
         is_flip(judge, rank->block) && index % judge->plan.block_steps < JUDGE_SKIP_STEPS;
-    if (skipped || !clean || !(times->ms > 0) || variant != judge->keys[judge->sides[block]]) return;
+    bool is_its = variant == judge->keys[judge->sides[block]];
+    if (skipped || !clean || !(times->ms > 0) || !is_its) return;
     if (rank->count == judge->plan.block_steps) return;
     rank->values[0][rank->count] = times->ms;
     for (unsigned i = 0; i < SHARE_COUNT; i++) rank->values[1 + i][rank->count] = times->phases[i];
@@ -221,8 +222,8 @@ bool judge_is_over(const struct judge *judge, int number) {
     return rank && rank->over;
 }
 
-/* Of the pairs that counted. False when a pair of this series has no ratio, or one of its blocks is
- * less than `least` of the step. */
+/* Of the pairs that counted. 0 when this series was not told in one of them, or is less than
+ * `phase_least` of the step. */
 static unsigned log_ratios(const struct judge *judge, const struct judged_rank *rank,
                            unsigned series, double *ret_logs) {
     unsigned count = 0, blocks = WARM_UPS + 2 * judge->plan.pairs;
@@ -230,8 +231,8 @@ static unsigned log_ratios(const struct judge *judge, const struct judged_rank *
         const double *medians = rank->medians[series] + block, *whole = rank->medians[0] + block;
         double log_ratio = log(medians[0] / medians[1]);
         if (isnan(whole[0] + whole[1])) continue;
-        bool is_there = medians[0] >= phase_least * whole[0] && medians[1] >= phase_least * whole[1];
-        if (!is_there) return 0;
+        double least = phase_least * (whole[0] + whole[1]);
+        if (!(2 * medians[0] >= least && 2 * medians[1] >= least)) return 0;
         ret_logs[count++] = judge->sides[block] == SIDE_OTHER ? log_ratio : -log_ratio;
     }
     return count;

@@ -1,4 +1,5 @@
-/* Speedup over eager of every variant that was measured, with its interval, and over what else it was compared with.
+/* Speedup over eager of every variant that was measured, with its interval, and over what else it
+ * was compared with.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is there room on the device? Asked of the driver and of torch's allocator, when a proposal says how much it may need. Waits for no kernel."""
+"""Is there room on the device? Asked of the driver and of torch's allocator when a proposal says how much it needs; waits for no kernel."""
 
 from __future__ import annotations
 
