@@ -231,8 +231,8 @@ static unsigned log_ratios(const struct judge *judge, const struct judged_rank *
         const double *medians = rank->medians[series] + block, *whole = rank->medians[0] + block;
         double log_ratio = log(medians[0] / medians[1]);
         if (isnan(whole[0] + whole[1])) continue;
-        double least = phase_least * (whole[0] + whole[1]);
-        if (!(2 * medians[0] >= least && 2 * medians[1] >= least)) return 0;
+        double least = phase_least * (whole[0] + whole[1]) / 2;
+        if (series && !(medians[0] >= least && medians[1] >= least)) return 0;
         ret_logs[count++] = judge->sides[block] == SIDE_OTHER ? log_ratio : -log_ratio;
     }
     return count;

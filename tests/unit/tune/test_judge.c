@@ -179,6 +179,20 @@ static void test_exact_ratio_from_exact_times(void **state) {
     judge_free(run.judge);
 }
 
+static void test_a_thousand_times_slower_is_slower(void **state) {
+    (void)state;
+    struct run run;
+    struct judge_result result;
+    run_begin(&run, 16, 3);
+    for (uint64_t i = 0; i <= run.schedule.length; i++)
+        run_step(&run, 0, i, side_at(&run.schedule, i) == SIDE_OTHER ? 1 : 1000, true);
+    judge_result(run.judge, 0, &result);
+    assert_int_equal(result.pairs, 6);
+    assert_int_equal(result.verdict, VERDICT_SLOWER);
+    assert_true(fabs(result.interval.ratio - 0.001) < 1e-9);
+    judge_free(run.judge);
+}
+
 /* Whatever the steps that do not count say, it changes nothing. */
 static void test_only_what_counts_counts(void **state) {
     (void)state;
@@ -319,6 +333,7 @@ int main(void) {
         cmocka_unit_test(test_each_stage_is_balanced_pairs),
         cmocka_unit_test(test_schedule_depends_on_the_seed_alone),
         cmocka_unit_test(test_exact_ratio_from_exact_times),
+        cmocka_unit_test(test_a_thousand_times_slower_is_slower),
         cmocka_unit_test(test_only_what_counts_counts),
         cmocka_unit_test(test_thin_block_takes_its_pair_along_on_that_rank),
         cmocka_unit_test(test_gaps_and_repeats_do_no_harm),
