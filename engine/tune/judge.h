@@ -27,9 +27,10 @@
  * counted): the interval of every look has that look's p, so that with 95 % probability all three
  * hold the truth, whenever it is stopped. Chosen by simulation against looks after every pair or
  * every second one, a bound that rises, and an always-valid interval (a mixture over effect sizes):
- * with a 5 % difference and a pair's noise of 3 %, 6 pairs find it in 71 of 100 cases, against 59
- * with a look at each pair and 42 with the best always-valid one, which pays for looks without end
- * that a schedule of 16 pairs never has. tests/bench/statistics.c measures it.
+ * of 40,000 series with a 5 % difference and a pair's noise of 3 %, 6 pairs settle 66 %, against
+ * 54 % with a look at each pair and 38 % with the best always-valid one, which pays for looks
+ * without end that a schedule of 16 pairs never has; 16 pairs settle 99.9, 99.8 and 99.2 %.
+ * tests/bench/statistics.c measures what was chosen.
  *
  * The verdict:
  *
