@@ -7,6 +7,7 @@
 #include "engine/base/attr.h"
 #include "engine/base/buf.h"
 #include "engine/base/str.h"
+#include "engine/cli/compare.h"
 #include "engine/cli/engine_process.h"
 #include "engine/cli/preset_command.h"
 #include "engine/cli/run.h"
@@ -17,19 +18,29 @@
 #include "engine/setup/options.h"
 #include "engine/base/banned.h"
 
-static int presets(int argc, char **argv) {
+/* A command that needs the shipped presets. */
+static int with_support(int argc, char **argv, int (*run)(int argc, char **argv, const char *support_dir)) {
     struct err err;
     CLEANUP(cleanup_free) char *support = NULL;
     if (launch_support_dir(&support, &err)) {
         fprintf(stderr, "inductop: %s\n", err.message);
         return KEEPER_FAULT;
     }
-    return preset_command(argc, argv, support);
+    return run(argc, argv, support);
+}
+
+static int presets(int argc, char **argv) {
+    return with_support(argc, argv, preset_command);
+}
+
+static int compare(int argc, char **argv) {
+    return with_support(argc, argv, compare_command);
 }
 
 /* The commands that are no job. */
 static const struct cli_command commands[] = {
     {"send", "[JOB] KEY=VALUE[,...]", "change settings of a job that runs, on all its ranks at one step", send_command},
+    {"compare", "[JOB] KEY=VALUE[,...]|PRESET", "measure what a job runs with against other settings while it trains", compare},
     {"preset", "list|show|check", "sets of settings, kept as files", presets},
     {"engine-process", "", NULL, engine_process_main},
 };
