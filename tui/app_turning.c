@@ -96,7 +96,8 @@ unsigned app_do_unstage(struct app *app, int argument) {
 
 /* ---- what goes to the engine ---- */
 
-unsigned app_request(struct app *app, enum request_kind kind, const char *what, const struct settings *change) {
+unsigned app_request(struct app *app, enum request_kind kind, const char *what,
+                     const struct settings *change) {
     app->request.kind = kind;
     settings_clear(&app->request.change);
     if (change) settings_copy(&app->request.change, change);
@@ -172,8 +173,8 @@ static const struct snapshot_pairs *undo_target(const struct app *app, bool *ret
     for (size_t i = 0; i < app->snapshot->switch_count; i++) {
         const struct snapshot_switch *change = app->snapshot->switches[i];
         bool is_ours = app->view.group && strcmp(change->group, app->view.group->key) == 0;
-        if (!is_ours || change->is_forget || change->status != SWITCH_APPLIED || !strcmp(change->by, "baseline") ||
-            !strcmp(change->by, "engine"))
+        if (!is_ours || change->is_forget || change->status != SWITCH_APPLIED ||
+            change->is_measurement || !strcmp(change->by, "engine"))
             continue;
         if (change->tag && strstr(change->tag, "undo-"))
             depth -= depth > 0;

@@ -251,3 +251,8 @@ const struct snapshot_switch *snapshot_pending(const struct snapshot *snapshot, 
     }
     return NULL;
 }
+
+bool snapshot_is_measuring(const struct snapshot *snapshot, const char *group) {
+    const struct snapshot_switch *pending = group ? snapshot_pending(snapshot, group) : NULL;
+    return pending && pending->is_measurement;
+}

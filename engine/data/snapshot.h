@@ -202,8 +202,8 @@ struct snapshot_variant {
     double torch_peak, memory_over_eager;                /* the most of a rank */
     struct snapshot_speedup speedup; /* over eager, of the rank whose ratio is in the middle */
     int speedup_rank;                /* which; -1: none */
-    double break_even;               /* steps after which it pays over eager; NaN: never, or not known */
-    struct snapshot_speedup versus;  /* over other settings, the last told, likewise */
+    double break_even; /* steps after which it pays over eager; NaN: never, or not known */
+    struct snapshot_speedup versus; /* over other settings, the last told, likewise */
 };
 
 /* ---- switches ---- */
@@ -221,12 +221,14 @@ struct snapshot_switch {
     bool is_over, is_tried_again;
     double t, last_t;                       /* first and last told of */
     const struct snapshot_pairs *from, *to; /* NULL: not told */
-    const char *change; /* "dynamic auto to on, scope as written to whole", "measuring against eager"; never NULL */
+    const char *change; /* "dynamic auto to on, scope as written to whole", "measuring against
+                           eager"; never NULL */
     size_t ranks;       /* of its group */
     size_t by_status[SWITCH_STATUS_COUNT]; /* how many ranks said what last */
     size_t rank_room;
     const uint8_t *by_rank;  /* enum switch_status by rank number */
     double lost_ms, swap_ms; /* the most of a rank */
+    bool is_measurement;     /* no change of a person's: blocks of a comparison, in turns */
     bool is_forget;          /* no change: what was compiled under other settings was let go */
 };
 
@@ -436,5 +438,8 @@ const char *snapshot_pair(const struct snapshot_pairs *pairs, const char *key);
 /* The group's switch that is not over (attempts that are made again are none); NULL when there is
  * none. */
 const struct snapshot_switch *snapshot_pending(const struct snapshot *snapshot, const char *group);
+
+/* Is it in turns between two sets of settings just now? `group` NULL: no. */
+bool snapshot_is_measuring(const struct snapshot *snapshot, const char *group);
 
 #endif

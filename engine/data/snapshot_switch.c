@@ -36,6 +36,7 @@ static void set_texts(const struct store *store, struct frozen_switch *one, cons
     shown->file = one->texts[3] = dup(facts->file);
     shown->tag = one->texts[4] =
         facts->tag ? json_dumps(facts->tag, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    shown->is_measurement = switch_is_measurement(facts);
     shown->is_forget = facts->has_forgot;
     shown->change = one->texts[5] =
         words_of_switch(facts, facts->has_forgot ? store_variant_label(store, (uint32_t)facts->forgot) : NULL);

@@ -28,6 +28,10 @@ static enum switch_status status_of(const struct event *event) {
     return SWITCH_UNTOLD;
 }
 
+bool switch_is_measurement(const struct switch_facts *facts) {
+    return strcmp(facts->by, "baseline") == 0;
+}
+
 void switches_init(struct switches *switches) {
     *switches = (struct switches){0};
 }

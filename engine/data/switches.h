@@ -47,6 +47,9 @@ struct switch_facts {
     size_t rank_room;
 };
 
+/* Blocks of a comparison, in turns: no change that a person made. */
+bool switch_is_measurement(const struct switch_facts *facts);
+
 struct switches {
     struct switch_facts *list; /* in the order in which they were first told */
     size_t count, room;

@@ -175,7 +175,7 @@ bool line_of_switch(const struct switch_facts *facts, enum switch_status status,
     if (facts->is_tried_again || status < SWITCH_COMMITTED) return false;
     *ret = (struct line){.ms = facts->lost_ms, .has_step = facts->has_at};
     ret->step = (uint64_t)facts->at;
-    bool is_measure = strcmp(facts->by, "baseline") == 0;
+    bool is_measure = switch_is_measurement(facts);
     struct buf text = BUF_INIT;
     CLEANUP(cleanup_free) char *change = words_of_switch(facts, forgot);
     buf_puts(&text, change[0] ? change : "nothing changes");

@@ -37,7 +37,7 @@ char *words_of_change(const json_t *from, const json_t *to) {
 
 char *words_of_switch(const struct switch_facts *facts, const char *forgot) {
     if (forgot) return mem_printf("let go of what was compiled under %s", forgot);
-    if (strcmp(facts->by, "baseline") == 0)
+    if (switch_is_measurement(facts))
         return mem_printf("measuring against %s", facts->against ? facts->against : "eager");
     return words_of_change(facts->from, facts->to);
 }

@@ -36,12 +36,6 @@ static const char *verdict_of(const struct snapshot_speedup *speedup, bool is_me
     return is_measuring ? "so far" : "unsure";
 }
 
-static bool is_measuring(const struct view *view) {
-    const struct snapshot_switch *pending =
-        view->group ? snapshot_pending(view->snapshot, view->group->key) : NULL;
-    return pending && strcmp(pending->by, "baseline") == 0;
-}
-
 /* "regional", or "regional over whole"; below the row of regional " over whole". */
 static void put_label(char *ret, size_t size, const struct view *view, const struct row *what) {
     const struct snapshot_variant *other =
@@ -49,7 +43,7 @@ static void put_label(char *ret, size_t size, const struct view *view, const str
     const char *label = what->variant->label ? what->variant->label : "-";
     snprintf(ret, size, "%.60s%s%.60s", what->is_second ? "" : label,
              what->is_versus ? " over " : "",
-             !what->is_versus         ? ""
+             !what->is_versus        ? ""
              : other && other->label ? other->label
                                      : "other settings");
 }
@@ -66,13 +60,14 @@ static void put_tail(char *ret, size_t size, const struct snapshot_speedup *spee
 
 static void draw_row(const struct view *view, const struct row *what,
                      const struct interval_scale *scale, struct area row) {
-    bool is_current = view->group && view->group->has_variant &&
-                      view->group->variant == what->variant->variant;
+    bool is_current =
+        view->group && view->group->has_variant && view->group->variant == what->variant->variant;
     const struct snapshot_speedup *speedup = what->speedup;
     int width = row.at.width, label = width >= 60 ? 26 : width >= 44 ? 18 : 14;
     char name[128], tail[48];
     put_label(name, sizeof name, view, what);
-    put_tail(tail, sizeof tail, speedup, width >= 44, is_measuring(view));
+    put_tail(tail, sizeof tail, speedup, width >= 44,
+             snapshot_is_measuring(view->snapshot, view->group ? view->group->key : NULL));
     int tail_width = width >= 44 ? 16 : width >= 30 ? 9 : 0;
     area_text(row, 0, 0, STYLE_CURSOR_AWAY, is_current && !what->is_second ? "▸" : " ");
     area_fit(area_part(row, (struct rect){1, 0, label - 1, 1}), ALIGN_LEFT,
