@@ -9,6 +9,7 @@
 #include "engine/base/attr.h"
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
+#include "engine/base/str.h"
 #include "engine/data/actives.h"
 #include "engine/base/banned.h"
 
@@ -29,6 +30,7 @@ struct process *process_new(const char *key, const char *group, int rank) {
     process->facts.group = process->texts[TEXT_GROUP];
     process->facts.rank = rank;
     roll_init(&process->actives, ACTIVES_MOST);
+    process->compiling.t = NAN;
     return process;
 }
 
@@ -51,7 +53,6 @@ void process_rename(struct process *process, const char *key, const char *group)
 static void use_free(struct use *use) {
     for (size_t i = 0; i < use->breaks_count; i++) free(use->breaks[i]);
     free(use->breaks);
-    free(use->verdict);
     series_done(&use->ms);
     spans_done(&use->compiles);
     free(use);
@@ -76,6 +77,7 @@ void process_free(struct process *process) {
     roll_done(&process->actives);
     free(process->uses);
     free(process->units);
+    free(process->compiling.why);
     free(process->key);
     free(process);
 }
@@ -143,7 +145,7 @@ void process_step(struct process *process, const struct step_record *record, dou
     struct store_rank *facts = &process->facts;
     struct use *use = use_of(process, record->variant);
     facts->t = t;
-    process->compiling.is_on &= t < process->compiling.t; /* its end was lost */
+    if (t >= process->compiling.t) process->compiling.is_on = false; /* its end was lost */
     facts->has_variant = true;
     facts->variant = record->variant;
     facts->steps++;
@@ -162,13 +164,39 @@ void process_step(struct process *process, const struct step_record *record, dou
     process_changed(process);
 }
 
+/* Of the frame that a compile id names, "0" of "0/1", and of its backward apart. */
+static uint64_t took_key(const struct event *event, bool is_backward) {
+    const char *id = event_text(event, "id");
+    return id ? (uint64_t)str_hash(id, strcspn(id, "/")) << 1 | is_backward : 0;
+}
+
+static double last_took(const struct process *process, const struct event *event,
+                        bool is_backward) {
+    uint64_t key = took_key(event, is_backward);
+    for (size_t n = 1; key && n <= ARRAY_SIZE(process->took); n++) {
+        size_t i = (process->took_next - n) % ARRAY_SIZE(process->took);
+        if (process->took[i].key == key) return process->took[i].ms;
+    }
+    return NAN;
+}
+
+static void keep_took(struct process *process, const struct event *event, bool is_backward,
+                      double ms) {
+    size_t i = process->took_next++ % ARRAY_SIZE(process->took);
+    process->took[i].key = took_key(event, is_backward);
+    process->took[i].ms = ms;
+}
+
 static void take_compile(struct process *process, const struct event *event) {
     struct use *use = use_named(process, event);
     const char *trigger = event_text(event, "trigger");
     double ms = 0;
     use->facts.compiles++;
+    use->facts.is_let_go = false;
     if (trigger && strcmp(trigger, "recompile") == 0) use->facts.recompiles++;
     if (!event_number(event, "ms", &ms)) return;
+    if (!event_text(event, "failed"))
+        keep_took(process, event, trigger && strcmp(trigger, "backward") == 0, ms);
     spans_add(&use->compiles, event->t - ms / 1e3, event->t);
     use->facts.compile_s = use->compile_base + spans_total(&use->compiles);
 }
@@ -205,27 +233,35 @@ static void take_break(struct process *process, const struct event *event) {
     use->facts.breaks++;
 }
 
+static const char *verdict_of(const struct event *event) {
+    static const char *const verdicts[] = {"measuring", "faster", "slower", "tie"};
+    const char *verdict = event_text(event, "verdict");
+    for (size_t i = 0; verdict && i < ARRAY_SIZE(verdicts); i++)
+        if (strcmp(verdicts[i], verdict) == 0) return verdicts[i];
+    return verdicts[0];
+}
+
 /* Not use_named(): the settings in force are not what it is about. */
 static void take_speedup(struct process *process, const struct event *event) {
-    int64_t variant = 0;
+    int64_t variant = 0, against = 0;
     event_int(event, "variant", &variant);
     struct use *use = use_of(process, (uint32_t)variant);
-    struct store_speedup *speedup = &use->facts.speedup;
-    const char *verdict = event_text(event, "verdict");
-    *speedup = (struct store_speedup){0};
-    free(use->verdict);
-    use->verdict = mem_strdup(verdict ? verdict : "");
-    speedup->verdict = use->verdict;
-    event_int(event, "pairs", &speedup->pairs);
-    speedup->has_ratio = event_number(event, "ratio", &speedup->ratio) &&
-                         event_number(event, "low", &speedup->low) &&
-                         event_number(event, "high", &speedup->high);
+    bool is_versus = event_int(event, "against", &against);
+    struct store_speedup told = {
+        .verdict = verdict_of(event), .against = (uint32_t)against, .within = NAN};
+    event_int(event, "pairs", &told.pairs);
+    event_number(event, "within", &told.within);
+    told.has_ratio = event_number(event, "ratio", &told.ratio) &&
+                     event_number(event, "low", &told.low) &&
+                     event_number(event, "high", &told.high);
+    *(is_versus ? &use->facts.versus : &use->facts.speedup) = told;
 }
 
 static void take_switch(struct process *process, const struct event *event) {
     const char *status = event_text(event, "status");
-    int64_t variant;
+    int64_t variant, forgot;
     if (!status || strcmp(status, "applied") != 0 || !event_int(event, "variant", &variant)) return;
+    if (event_int(event, "forgot", &forgot)) use_of(process, (uint32_t)forgot)->facts.is_let_go = true;
     process->facts.has_variant = true;
     process->facts.variant = (uint32_t)variant;
 }
@@ -284,7 +320,7 @@ static void take_rank(struct process *process, const struct event *event) {
     } texts[] = {
         {"host", &facts->host},           {"python", &facts->python}, {"torch", &facts->torch},
         {"device", &facts->device},       {"state", &facts->state},   {"reason", &facts->reason},
-        {"switching", &facts->switching},
+        {"switching", &facts->switching}, {"collectives", &facts->collectives},
     };
     static_assert(ARRAY_SIZE(texts) + TEXT_FIELDS == ARRAY_SIZE(process->texts),
                   "one place for each text");
@@ -304,12 +340,22 @@ static void take_rank(struct process *process, const struct event *event) {
     process->identity = NULL;
 }
 
+static void put_text(char *place, size_t room, const char *text) {
+    snprintf(place, room, "%s", text ? text : "");
+}
+
 static void take_compiling(struct process *process, const struct event *event) {
     const char *state = event_text(event, "state"), *part = event_text(event, "part");
-    process->compiling.is_on = state && strcmp(state, "begin") == 0;
+    bool is_phase = state && strcmp(state, "phase") == 0, was_on = process->compiling.is_on;
+    put_text(process->compiling.phase, sizeof process->compiling.phase, event_text(event, "phase"));
+    process->compiling.is_on = is_phase || (state && strcmp(state, "begin") == 0);
+    if (is_phase && was_on) return;
     process->compiling.t = event->t;
     process->compiling.has_unit = event_int(event, "unit", &process->compiling.unit);
-    snprintf(process->compiling.part, sizeof process->compiling.part, "%s", part ? part : "");
+    free(process->compiling.why);
+    process->compiling.why = text_dup(event, "words");
+    put_text(process->compiling.part, sizeof process->compiling.part, part);
+    process->compiling.last_ms = last_took(process, event, part && strcmp(part, "backward") == 0);
 }
 
 static void take_active(struct process *process, const struct event *event) {
@@ -322,14 +368,10 @@ static void take_collective(struct process *process, const struct event *event) 
 
 void process_take(struct process *process, const struct event *event) {
     static void (*const takes[EVENT_KIND_COUNT])(struct process *, const struct event *) = {
-        [EVENT_RANK] = take_rank,
-        [EVENT_UNIT] = take_unit,
-        [EVENT_COMPILE] = take_compile,
-        [EVENT_BREAK] = take_break,
-        [EVENT_SPEEDUP] = take_speedup,
-        [EVENT_SWITCH] = take_switch,
-        [EVENT_COMPILING] = take_compiling,
-        [EVENT_COLLECTIVE] = take_collective,
+        [EVENT_RANK] = take_rank,           [EVENT_UNIT] = take_unit,
+        [EVENT_COMPILE] = take_compile,     [EVENT_BREAK] = take_break,
+        [EVENT_SPEEDUP] = take_speedup,     [EVENT_SWITCH] = take_switch,
+        [EVENT_COMPILING] = take_compiling, [EVENT_COLLECTIVE] = take_collective,
         [EVENT_ACTIVE] = take_active,
     };
     process->facts.t = event->t;

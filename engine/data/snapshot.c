@@ -120,6 +120,7 @@ static void set_lists(struct snapshot *snapshot, struct store *store) {
     snapshot->compile_count = hold(snapshot, roll_list(&views->compiles), &snapshot->compiles);
     snapshot->cause_count = hold(snapshot, roll_list(&store->causes.list), &snapshot->causes);
     snapshot->break_count = hold(snapshot, roll_list(&views->places.list), &snapshot->breaks);
+    snapshot->difference_count = hold(snapshot, roll_list(&views->differences.list), &snapshot->differences);
     snapshot->problem_count = hold(snapshot, roll_list(&views->problems), &snapshot->problems);
     snapshot->finding_count = hold(snapshot, roll_list(&views->findings), &snapshot->findings);
     snapshot->output_count = hold(snapshot, roll_list(&views->outputs), &snapshot->outputs);
@@ -249,4 +250,9 @@ const struct snapshot_switch *snapshot_pending(const struct snapshot *snapshot, 
         if (!one->is_over && !one->is_tried_again && strcmp(one->group, group) == 0) return one;
     }
     return NULL;
+}
+
+bool snapshot_is_measuring(const struct snapshot *snapshot, const char *group) {
+    const struct snapshot_switch *pending = group ? snapshot_pending(snapshot, group) : NULL;
+    return pending && pending->is_measurement;
 }

@@ -66,7 +66,7 @@ enum store_loss {
 struct store_rank {
     const char *group;
     int rank;
-    const char *host, *python, *torch, *device, *state, *reason, *switching;
+    const char *host, *python, *torch, *device, *state, *reason, *switching, *collectives;
     bool has_pid, has_world, has_restart, has_step, has_variant;
     int64_t pid, world, restart;
     uint64_t step;    /* the highest that ended */
@@ -88,19 +88,23 @@ struct store_unit {
 struct store_speedup {
     bool has_ratio;
     double ratio, low, high;
+    double within; /* no difference larger than this; NaN: not told */
     int64_t pairs;
-    const char *verdict; /* NULL: there was no speedup event */
+    const char *verdict; /* a literal; NULL: there was no speedup event */
+    uint32_t against;    /* compared with these settings; not of those over eager */
 };
 
 struct store_use {
     uint32_t variant;
     uint64_t steps, clean, compiles, recompiles, breaks;
     double compile_s;
+    bool is_let_go; /* what was compiled under it is not there any more */
     bool has_peak_rss;
     uint64_t peak_rss;
     struct memory_peaks peaks;
     struct shares shares;
-    struct store_speedup speedup;
+    struct store_speedup speedup; /* over eager */
+    struct store_speedup versus;  /* over other settings, the last told */
 };
 
 struct store_problem {

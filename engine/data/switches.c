@@ -28,6 +28,10 @@ static enum switch_status status_of(const struct event *event) {
     return SWITCH_UNTOLD;
 }
 
+bool switch_is_measurement(const struct switch_facts *facts) {
+    return strcmp(facts->by, "baseline") == 0;
+}
+
 void switches_init(struct switches *switches) {
     *switches = (struct switches){0};
 }
@@ -37,6 +41,7 @@ void switches_done(struct switches *switches) {
         struct switch_facts *facts = &switches->list[i];
         free(facts->group);
         free(facts->by);
+        free(facts->against);
         free(facts->reason);
         free(facts->file);
         free(facts->place);
@@ -139,10 +144,12 @@ struct switch_facts *switches_take(struct switches *switches, const struct event
     json_t *to = json_object_get(event->body, "to"), *from = json_object_get(event->body, "from");
     if (json_is_object(to)) set_json(&facts->to, to);
     if (json_is_object(from)) set_json(&facts->from, from);
+    set_text(&facts->against, event_text(event, "against"));
     set_json(&facts->tag, json_object_get(event->body, "tag"));
     set_json(&facts->ran, json_object_get(event->body, "ran"));
     facts->has_at |= event_int(event, "at", &facts->at);
     facts->has_variant |= event_int(event, "variant", &facts->variant);
+    facts->has_forgot |= event_int(event, "forgot", &facts->forgot);
     facts->is_tried_again |= event_is_true(event, "again");
     set_most(&facts->lost_ms, event, "lost_ms");
     set_most(&facts->swap_ms, event, "swap_ms");

@@ -30,10 +30,12 @@ struct switch_facts {
     int64_t id;
     char *by;
     json_t *from, *to; /* settings before and asked for, NULL when not told */
-    bool has_at, has_variant, has_line;
+    bool has_at, has_variant, has_line, has_forgot;
+    int64_t forgot; /* settings whose compiled code was let go */
     bool is_tried_again; /* under another id */
     bool is_changed;     /* since its owner last took this back */
     int64_t at, variant, line;
+    char *against;               /* label of what `to` is compared with; NULL: it is no comparison */
     char *reason, *file, *place; /* NULL without one; place: "train.py:41" */
     json_t *tag;                 /* of who asked, or NULL */
     json_t *ran;                 /* unit to what ran, as told last, or NULL */
@@ -44,6 +46,9 @@ struct switch_facts {
     uint8_t *by_rank;            /* enum switch_status by rank number, `rank_room` of them */
     size_t rank_room;
 };
+
+/* Blocks of a comparison, in turns: no change that a person made. */
+bool switch_is_measurement(const struct switch_facts *facts);
 
 struct switches {
     struct switch_facts *list; /* in the order in which they were first told */

@@ -15,6 +15,7 @@ struct switch_facts;
 struct telling {
     const char *group; /* of the rank, or NULL */
     const char *label; /* of the event's variant */
+    const char *against; /* label of what a speedup is over */
     bool has_step;
     uint64_t step; /* in progress when it happened */
 };
@@ -31,8 +32,8 @@ struct line {
 /* False: not worth a line. Asked only when the event is news. */
 bool line_of_event(const struct event *event, const struct telling *telling, struct line *ret);
 
-/* Of a switch after an event about it; `status` over all its ranks. */
-bool line_of_switch(const struct switch_facts *facts, enum switch_status status, struct line *ret);
+/* Of a switch after an event about it; `status` over all its ranks, `forgot` the label of the settings that it lets go of, NULL: none. */
+bool line_of_switch(const struct switch_facts *facts, enum switch_status status, const char *forgot, struct line *ret);
 
 void telling_line_done(struct line *line);
 

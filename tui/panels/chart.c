@@ -50,7 +50,7 @@ static void add_marks(struct chart_data *data, const struct view *view) {
         const struct snapshot_switch *change = view->snapshot->switches[i];
         bool is_ours = !view->group || strcmp(change->group, view->group->key) == 0;
         if (is_ours && change->has_at && change->status == SWITCH_APPLIED &&
-            strcmp(change->by, "baseline") != 0)
+            !change->is_measurement)
             mark(data, (int64_t)change->at, CHART_MARK_SWITCH);
     }
 }

@@ -64,14 +64,11 @@ static void put_progress(struct buf *out, const struct snapshot_switch *change) 
 static void draw_pending(const struct snapshot_switch *change, struct area area) {
     CLEANUP(buf_done) struct buf progress = BUF_INIT;
     char what[256];
-    bool is_baseline = strcmp(change->by, "baseline") == 0;
-    snprintf(what, sizeof what, " %.200s",
-             is_baseline ? "measuring the speedup over eager" : change->change);
-    if (!is_baseline)
+    snprintf(what, sizeof what, " %.200s", change->change);
+    if (!change->is_measurement)
         put_progress(&progress, change);
     else if (change->has_at)
-        buf_printf(&progress, "in turns with eager, since step %llu",
-                   (unsigned long long)change->at);
+        buf_printf(&progress, "in turns, since step %llu", (unsigned long long)change->at);
     const struct piece pieces[] = {{what, STYLE_NOTE, 0, false},
                                    {buf_text(&progress), STYLE_PLAIN, 0, false}};
     pieces_draw(pieces, ARRAY_SIZE(pieces), " · ", STYLE_DIM, area);
@@ -84,7 +81,7 @@ static void put_cost(struct buf *out, const struct view *view) {
     uint32_t key = view_variant_next(view);
     const struct snapshot_variant *known = snapshot_variant(view->snapshot, key);
     double most = NAN;
-    if (known && known->steps) {
+    if (known && known->steps && !known->is_let_go) {
         buf_puts(out, "used before: compiles nothing");
         return;
     }
@@ -132,7 +129,7 @@ static void draw_staged(const struct view *view, struct area area) {
 static const struct snapshot_switch *last_switch(const struct view *view) {
     for (size_t i = view->snapshot->switch_count; i-- > 0;) {
         const struct snapshot_switch *change = view->snapshot->switches[i];
-        if (change->is_tried_again || strcmp(change->by, "baseline") == 0) continue;
+        if (change->is_tried_again || change->is_measurement) continue;
         if (!view->group || strcmp(change->group, view->group->key) == 0) return change;
     }
     return NULL;
@@ -183,7 +180,7 @@ static void draw_last(const struct view *view, const struct snapshot_switch *cha
 /* A measurement goes on by itself: what a person has staged meanwhile is what they look for. */
 static bool is_in_front(const struct snapshot_switch *pending, const struct view *view) {
     if (!pending || (!view->is_tape && view->state == VIEW_ENDED)) return false;
-    return strcmp(pending->by, "baseline") != 0 || view->staging->change.count == 0;
+    return !pending->is_measurement || view->staging->change.count == 0;
 }
 
 static void draw(void *state, const struct view *view, struct area area, bool has_focus) {

@@ -225,6 +225,13 @@ def forget() -> None:
         whole.looks = Looks(settings_now())
 
 
+def let_go(specs: list[Any]) -> None:
+    """What was compiled under these is gone."""
+    for whole in _wholes.values():
+        for spec in specs:
+            whole.unders.pop(spec, None)
+
+
 # Looks.
 
 

@@ -81,6 +81,9 @@ def _judged(inside: Any, guard: Guard, code: Any, result: Any) -> Any:
     if result.guarded_code is not None:
         guard.converted += 1
         guard.variant.owned[code] = guard.variant.owned.get(code, 0) + 1
+        manager = getattr(result.guarded_code, "guard_manager", None)
+        if manager is not None:
+            guard.variant.versions.add(manager)
     elif inside.regions is None:
         from torch._dynamo.types import FrameAction
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from . import core, plan, switch
+from . import core, headroom, letgo, plan, switch
 from . import settings as text
 from .known import Refused
 
@@ -14,6 +14,8 @@ from .known import Refused
 class Proposal(NamedTuple):
     by: str
     schedule: list[tuple[int, text.Settings]]
+    forget: text.Settings | None  # settings whose compiled code is let go when it begins
+    device_bytes: int  # that must be free on the device; 0: any
 
 
 _prepared: dict[int, Proposal] = {}
@@ -25,7 +27,13 @@ def _read(payload: bytes) -> Proposal:
     schedule = [(int(offset), dict(settings)) for offset, settings in data["schedule"]]
     if not schedule or schedule[0][0] != 0:
         raise Refused("a schedule begins with offset 0")
-    return Proposal(str(data.get("by", "viewer")), [(o, text.merge({}, s)) for o, s in schedule])
+    forget = data.get("forget")
+    return Proposal(
+        by=str(data.get("by", "viewer")),
+        schedule=[(o, text.merge({}, s)) for o, s in schedule],
+        forget=forget and text.merge({}, dict(forget)),
+        device_bytes=int(data.get("device_bytes", 0)),
+    )
 
 
 def prepare(identity: int, payload: bytes) -> str | None:
@@ -34,8 +42,12 @@ def prepare(identity: int, payload: bytes) -> str | None:
         core.dirty(core.WHY["PREPARE"])
         switch.settle()
         proposal = _read(payload)
+        if reason := headroom.objection(proposal.device_bytes):
+            return reason
         for settings in {text.key(s): s for _, s in proposal.schedule}.values():
             switch.check(settings, switch.current)
+        if proposal.forget:
+            letgo.check(proposal.forget, proposal.schedule[0][1])
         for other in [i for i in _prepared if i != running]:
             del _prepared[other]
         _prepared[identity] = proposal
@@ -58,8 +70,8 @@ def apply(identity: int, count: int, index: int) -> int:
         offset, settings = proposal.schedule[index]
         if index and (identity, text.key(settings)) in switch.failures:
             switch.tell(identity, proposal.by, switch.current, settings, "failed", count, reason="it failed before in this schedule")
-        else:
-            switch.apply(settings, identity, proposal.by, count)
+        elif switch.apply(settings, identity, proposal.by, count) is None and index == 0 and proposal.forget:
+            switch.trial.more.update(forgot=text.key(proposal.forget), freed=letgo.let_go(proposal.forget, settings))
         has_more = index + 1 < len(proposal.schedule)
         running = identity if has_more else 0
         if has_more:
