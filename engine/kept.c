@@ -53,7 +53,8 @@ static bool key_of(const struct event *event, const char *group, char *key, size
     case EVENT_RANK:
     case EVENT_MEMORY:
     case EVENT_BRIDGE: break;
-    case EVENT_UNIT: event_int(event, "unit", &number); break;
+    case EVENT_UNIT:
+    case EVENT_ACTIVE: event_int(event, "unit", &number); break;
     case EVENT_VARIANT:
         event_int(event, "variant", &number);
         rank = -1;

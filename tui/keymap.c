@@ -79,6 +79,7 @@ static const struct binding bindings[] = {
     {"4", ACTION_VIEW, ALL, 4, "views"},
     {"5", ACTION_VIEW, ALL, 5, "views"},
     {"6", ACTION_VIEW, ALL, 6, "views"},
+    {"7", ACTION_VIEW, ALL, 7, "views"},
     {"/", ACTION_FILTER, TABLE | TEXT, 0, "filter"},
     {"F4", ACTION_FILTER, TABLE | TEXT, 0, NULL},
     {"F6", ACTION_SORT_NEXT, TABLE, 0, "sort"},

@@ -8,12 +8,12 @@
 
 extern const struct panel_class panel_header, panel_settings, panel_chart, panel_speedup,
     panel_staged, panel_strip, panel_ranks, panel_findings, panel_output, panel_compiles,
-    panel_breaks, panel_presets, panel_log, panel_help, panel_footer;
+    panel_breaks, panel_units, panel_presets, panel_log, panel_help, panel_footer;
 
 static const struct panel_class *const classes[] = {
     &panel_header, &panel_settings, &panel_chart,    &panel_speedup, &panel_staged,
     &panel_strip,  &panel_ranks,    &panel_findings, &panel_output,  &panel_compiles,
-    &panel_breaks, &panel_presets,  &panel_log,      &panel_help,    &panel_footer,
+    &panel_breaks, &panel_units, &panel_presets,  &panel_log,      &panel_help,    &panel_footer,
 };
 _Static_assert(ARRAY_SIZE(classes) == PANEL_COUNT, "every panel has a place in the app");
 

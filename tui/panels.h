@@ -16,15 +16,16 @@
 #include "tui/table.h"
 #include "tui/view.h"
 
-enum { PANEL_COUNT = 15 };
+enum { PANEL_COUNT = 16 };
 enum {
     VIEW_NONE = 0,
-    VIEW_OVERVIEW = 1, /* up to VIEW_OUTPUT: the digits */
+    VIEW_OVERVIEW = 1, /* up to VIEW_UNITS: the digits */
     VIEW_RANKS,
     VIEW_COMPILES,
     VIEW_BREAKS,
     VIEW_PRESETS,
     VIEW_OUTPUT,
+    VIEW_UNITS,
     VIEW_LOG = 100,
     VIEW_HELP,
     VIEW_FINDINGS

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tui/view.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -100,6 +101,26 @@ void unit_owner(const struct snapshot_units *units, int64_t unit, char ret[UNIT_
         snprintf(ret, UNIT_OWNER_SIZE, "%s", name);
     else
         snprintf(ret, UNIT_OWNER_SIZE, "%lld", (long long)unit);
+}
+
+double active_share(const struct snapshot_active *active) {
+    return active->calls > 0 ? (double)active->compiled / (double)active->calls : NAN;
+}
+
+void active_text(const struct snapshot_active *active, char ret[ACTIVE_TEXT_SIZE]) {
+    double share = active_share(active);
+    int size = snprintf(ret, ACTIVE_TEXT_SIZE, "%.20s", active->state ? active->state : "-");
+    if (!isnan(share))
+        snprintf(ret + size, ACTIVE_TEXT_SIZE - (size_t)size, ", %.0f %% of calls",
+                 floor(share * 100));
+}
+
+const struct snapshot_active *active_of(const struct snapshot_rank *rank,
+                                        const struct snapshot_unit *unit) {
+    int64_t first = unit->has_whole ? unit->whole : unit->unit;
+    for (size_t i = 0; i < rank->active_count; i++)
+        if (rank->actives[i]->unit == first) return rank->actives[i];
+    return NULL;
 }
 
 bool can_unit_be_set(const struct snapshot_unit *unit) {

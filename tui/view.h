@@ -99,6 +99,17 @@ uint64_t rank_id(const struct snapshot *snapshot, const struct snapshot_rank *ra
 enum { UNIT_OWNER_SIZE = 80 };
 void unit_owner(const struct snapshot_units *units, int64_t unit, char ret[UNIT_OWNER_SIZE]);
 
+/* Part of the calls that ran compiled code in the steps that were looked at; NaN: none was. */
+double active_share(const struct snapshot_active *active);
+
+/* "on, 100 % of calls", "never called"; with how many units it stands for. */
+enum { ACTIVE_TEXT_SIZE = 80 };
+void active_text(const struct snapshot_active *active, char ret[ACTIVE_TEXT_SIZE]);
+
+/* What the rank told of the unit; NULL: nothing. */
+const struct snapshot_active *active_of(const struct snapshot_rank *rank,
+                                        const struct snapshot_unit *unit);
+
 /* Could it have settings of its own? What is compiled in place on our account cannot. */
 bool can_unit_be_set(const struct snapshot_unit *unit);
 

@@ -143,6 +143,19 @@ static void say_unit(struct printer *printer, const struct event *event, struct 
     if (origin && strcmp(origin, "script")) buf_printf(text, " (%s)", origin);
 }
 
+/* When a trouble comes, or becomes another one. */
+static void say_active(struct printer *printer, const struct event *event, struct buf *text) {
+    int64_t number = 0;
+    char key[200];
+    const char *trouble = event_text(event, "trouble");
+    if (!trouble) return;
+    event_int(event, "unit", &number);
+    snprintf(key, sizeof key, "active %d %" PRId64 " %s", event->rank, number, or_empty(event_text(event, "state")));
+    if (count_told(printer, key) > 1) return;
+    who(event, text);
+    buf_printf(text, "unit %" PRId64 " %s: %s", number, or_empty(event_text(event, "name")), trouble);
+}
+
 static void say_compile(struct printer *printer, const struct event *event, struct buf *text) {
     double ms = 0;
     const char *words = event_text(event, "words"), *failed = event_text(event, "failed");
@@ -269,7 +282,7 @@ static void (*const say[EVENT_KIND_COUNT])(struct printer *, const struct event 
     [EVENT_JOB] = say_job,         [EVENT_RANK] = say_rank,       [EVENT_UNIT] = say_unit,
     [EVENT_COMPILE] = say_compile, [EVENT_BREAK] = say_break,     [EVENT_SWITCH] = say_switch,
     [EVENT_VARIANT] = say_variant, [EVENT_SPEEDUP] = say_speedup, [EVENT_PROBLEM] = say_problem,
-    [EVENT_FINDING] = say_finding,
+    [EVENT_FINDING] = say_finding, [EVENT_ACTIVE] = say_active,
 };
 
 void printer_event(struct printer *printer, const struct event *event, struct buf *ret_lines) {

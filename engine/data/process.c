@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "engine/base/attr.h"
+#include "engine/base/buf.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/data/actives.h"
 #include "engine/base/banned.h"
 
 /* SCREEN_SERIES: what is enough for a screen, times kept for the median of a use. */
@@ -27,6 +29,7 @@ struct process *process_new(const char *key, const char *group, int rank) {
     process->texts[TEXT_GROUP] = mem_strdup(group);
     process->facts.group = process->texts[TEXT_GROUP];
     process->facts.rank = rank;
+    roll_init(&process->actives, ACTIVES_MOST);
     process->compiling.t = NAN;
     return process;
 }
@@ -60,6 +63,7 @@ static void unit_done(struct store_unit *unit) {
     free((char *)unit->file);
     free((char *)unit->origin);
     free((char *)unit->target);
+    free((char *)unit->wraps);
 }
 
 void process_free(struct process *process) {
@@ -70,6 +74,7 @@ void process_free(struct process *process) {
     shared_unref(process->identity);
     shared_unref(process->units_frozen);
     curve_done(&process->curve);
+    roll_done(&process->actives);
     free(process->uses);
     free(process->units);
     free(process->compiling.why);
@@ -266,6 +271,20 @@ static char *text_dup(const struct event *event, const char *field) {
     return text ? mem_strdup(text) : NULL;
 }
 
+/* ["A", "B", "C"] as "A(B(C))"; NULL without any. */
+static char *nested(const json_t *names) {
+    struct buf text = BUF_INIT;
+    size_t count = json_array_size(names), open = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = json_string_value(json_array_get(names, i));
+        if (!name) continue;
+        buf_printf(&text, "%s%s", text.size ? "(" : "", name);
+        open++;
+    }
+    for (size_t i = 1; i < open; i++) buf_puts(&text, ")");
+    return text.size ? buf_take(&text) : NULL;
+}
+
 static void take_unit(struct process *process, const struct event *event) {
     struct store_unit unit = {0};
     size_t i = 0, count = process->facts.unit_count;
@@ -274,7 +293,9 @@ static void take_unit(struct process *process, const struct event *event) {
     unit.file = text_dup(event, "file");
     unit.origin = text_dup(event, "origin");
     unit.target = text_dup(event, "target");
+    unit.wraps = nested(json_object_get(event->body, "wraps"));
     unit.has_line = event_int(event, "line", &unit.line);
+    unit.has_whole = event_int(event, "whole", &unit.whole);
     while (i < count && process->units[i].unit != unit.unit) i++;
     if (i == UNITS_MOST) {
         unit_done(&unit);
@@ -337,6 +358,10 @@ static void take_compiling(struct process *process, const struct event *event) {
     process->compiling.last_ms = last_took(process, event, part && strcmp(part, "backward") == 0);
 }
 
+static void take_active(struct process *process, const struct event *event) {
+    actives_take(&process->actives, event);
+}
+
 static void take_collective(struct process *process, const struct event *event) {
     traffic_take(&process->traffic, event);
 }
@@ -347,6 +372,7 @@ void process_take(struct process *process, const struct event *event) {
         [EVENT_COMPILE] = take_compile,     [EVENT_BREAK] = take_break,
         [EVENT_SPEEDUP] = take_speedup,     [EVENT_SWITCH] = take_switch,
         [EVENT_COMPILING] = take_compiling, [EVENT_COLLECTIVE] = take_collective,
+        [EVENT_ACTIVE] = take_active,
     };
     process->facts.t = event->t;
     process_changed(process);

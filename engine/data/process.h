@@ -9,6 +9,7 @@
 #include "engine/data/curve.h"
 #include "engine/data/memory.h"
 #include "engine/data/pace.h"
+#include "engine/data/roll.h"
 #include "engine/data/series.h"
 #include "engine/data/snapshot.h"
 #include "engine/data/spans.h"
@@ -57,7 +58,8 @@ struct process {
     struct pace pace;
     struct traffic traffic;
     struct memory memory;
-    struct curve curve; /* only when the store keeps views */
+    struct roll actives; /* actives.h */
+    struct curve curve;  /* only when the store keeps views */
 
     /* For snapshots: what was frozen last, NULL where something changed since. */
     const struct snapshot_rank *frozen;

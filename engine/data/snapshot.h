@@ -74,14 +74,42 @@ struct snapshot_identity {
 struct snapshot_unit {
     int64_t unit;
     const char *name, *file, *origin, *target;
-    bool has_line;
-    int64_t line;
+    const char *wraps; /* "DistributedDataParallel(Net)", where it wraps another */
+    bool has_line, has_whole;
+    int64_t line, whole; /* whole: the first unit of those that are one with it */
 };
 
 struct snapshot_units {
     struct shared shared;
     size_t count;
     struct snapshot_unit units[];
+};
+
+enum { ACTIVE_FRAMES = 16 };
+
+struct snapshot_active_frame {
+    const char *frame, *state, *why;
+    bool has_step;
+    int64_t step;
+};
+
+/* Is compiled code in effect: what a rank saw of units that are one, the first of which is `unit`.
+ */
+struct snapshot_active {
+    struct shared shared;
+    int64_t unit, units;
+    const char *name, *state, *why;
+    const char *trouble; /* NULL: there is none */
+    int64_t since;       /* steps that were done when it came to be so */
+    bool has_looked;     /* looked, calls, compiled, entered: in the steps that were looked at */
+    int64_t looked, calls, compiled, entered;
+    int64_t skipped, limited; /* frames */
+    bool has_ran;
+    uint32_t ran;    /* settings that the code which ran was compiled under */
+    const char *ids; /* of that code */
+    const struct snapshot_pairs *settings; /* setting to what became of it; NULL: not told */
+    size_t frame_count;
+    struct snapshot_active_frame frames[ACTIVE_FRAMES]; /* the worst first */
 };
 
 /* One rank under one set of settings. */
@@ -108,6 +136,9 @@ struct snapshot_rank {
     bool is_shown; /* it told a step, or is not just asleep or refused */
     const struct snapshot_identity *who;
     const struct snapshot_units *units;
+    size_t active_count;
+    const struct snapshot_active *const *actives; /* in `held` */
+    const struct shared_list *held;
     double t;       /* of its last event */
     uint64_t steps; /* told */
     bool has_step;  /* step, step_t, variant: from here on of the last step */

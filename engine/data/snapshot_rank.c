@@ -67,6 +67,7 @@ static void units_done(void *thing) {
         free((char *)units->units[i].file);
         free((char *)units->units[i].origin);
         free((char *)units->units[i].target);
+        free((char *)units->units[i].wraps);
     }
 }
 
@@ -87,8 +88,11 @@ static const struct snapshot_units *units_of(const struct process *process) {
             .file = dup(from->file),
             .origin = dup(from->origin),
             .target = dup(from->target),
+            .wraps = dup(from->wraps),
             .has_line = from->has_line,
+            .has_whole = from->has_whole,
             .line = from->line,
+            .whole = from->whole,
         };
     }
     return units;
@@ -147,6 +151,7 @@ static void rank_done(void *thing) {
     struct snapshot_rank *rank = thing;
     shared_unref(rank->who);
     shared_unref(rank->units);
+    shared_unref(rank->held);
     free((char *)rank->compiling_why);
     curve_view_done(&rank->curve);
 }
@@ -254,6 +259,9 @@ const struct snapshot_rank *freeze_rank(struct store *store, size_t i) {
     shown->is_shown = store_rank_is_shown(store, i);
     shown->who = shared_ref(process->identity);
     shown->units = shared_ref(process->units_frozen);
+    shown->held = roll_list(&process->actives);
+    shown->active_count = shown->held->count;
+    shown->actives = (const struct snapshot_active *const *)shown->held->things;
     shown->t = facts->t;
     shown->steps = facts->steps;
     shown->has_step = facts->has_step;

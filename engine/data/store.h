@@ -80,8 +80,9 @@ struct store_rank {
 struct store_unit {
     int64_t unit;
     const char *name, *file, *origin, *target;
-    bool has_line;
-    int64_t line;
+    const char *wraps; /* "DistributedDataParallel(Net)" */
+    bool has_line, has_whole;
+    int64_t line, whole; /* whole: the first unit of those that are one with it */
 };
 
 struct store_speedup {

@@ -85,6 +85,12 @@ static void tell_unit(const struct event *event, struct line *line) {
     line->place = words_of_place(event);
 }
 
+static void tell_active(const struct event *event, struct line *line) {
+    line->what = mem_strdup("unit");
+    line->text = mem_printf("%s %s", text_of(event, "name"), text_of(event, "trouble"));
+    line->level = LEVEL_BAD;
+}
+
 static void tell_compile(const struct event *event, const struct telling *telling,
                          struct line *line) {
     const char *failed = event_text(event, "failed"), *trigger = text_of(event, "trigger");
@@ -154,6 +160,7 @@ bool line_of_event(const struct event *event, const struct telling *telling, str
         tell_rank(event, ret);
         break;
     case EVENT_UNIT: tell_unit(event, ret); break;
+    case EVENT_ACTIVE: tell_active(event, ret); break;
     case EVENT_COMPILE: tell_compile(event, telling, ret); break;
     case EVENT_BREAK: tell_break(event, telling, ret); break;
     case EVENT_SPEEDUP: tell_speedup(event, telling, ret); break;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
+#include "engine/data/actives.h"
 #include "engine/data/compiles.h"
 #include "engine/data/notes.h"
 #include "engine/data/recent.h"
@@ -85,6 +86,15 @@ static bool is_unit_news(const struct process *process, const struct event *even
     return true;
 }
 
+/* A trouble that comes, or becomes another one. */
+static bool is_active_news(const struct process *process, const struct event *event) {
+    int64_t unit = 0;
+    event_int(event, "unit", &unit);
+    const struct snapshot_active *known = actives_find(&process->actives, unit);
+    return event_text(event, "trouble") &&
+           (!known || !known->trouble || !is_same_text(known->state, event_text(event, "state")));
+}
+
 bool views_is_news(const struct store *store, const struct process *process,
                    const struct event *event) {
     if (!store->views || !store->views->for_screens) return false;
@@ -93,6 +103,7 @@ bool views_is_news(const struct store *store, const struct process *process,
     case EVENT_JOB: return !is_same_text(state, event_text(event, "state"));
     case EVENT_RANK: return !process || is_rank_news(&process->facts, event);
     case EVENT_UNIT: return !process || is_unit_news(process, event);
+    case EVENT_ACTIVE: return process && is_active_news(process, event);
     default: return true;
     }
 }

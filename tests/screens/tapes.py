@@ -298,13 +298,39 @@ def units() -> Tape:
     return tape
 
 
+def active() -> Tape:
+    """Is it on: a whole of blocks that is, a unit that reached its limit, one that nobody calls."""
+    tape = Tape(2)
+    settings = {"cudagraphs": "n/a: no CUDA device", "shape_padding": "n/a: no effect on CPU", "autotune": "off"}
+    limit = "recompile_limit was reached in forward train.py:41: what is new to it runs eager since step 9"
+    bypassed = "its code was never entered, yet its parameters are trained"
+    where = {"file": "train.py", "origin": "script"}
+    for rank in range(2):
+        tape.add(2, "unit", rank, unit=1, name="Block", line=30, target="Block", **where)
+        tape.add(2, "unit", rank, unit=2, name="Block", line=30, target="Block", whole=1, **where)
+        tape.add(2, "unit", rank, unit=3, name="Head", line=33, target="Head", **where)
+    tape.first()
+    tape.steps(20, 31.9)
+    for rank in range(2):
+        tape.add(max(tape.t), "active", rank, unit=0, name="Net", units=1, state="limit", why=limit, since=9, variant=WRITTEN, looked=12, calls=12,
+                 compiled=7, entered=7, ran=WRITTEN, ids=["0/7"], skipped=0, limited=1, trouble=f"is compiled no further: {limit}",
+                 frames=[{"frame": FRAME, "state": "limit", "why": "recompile_limit", "step": 9}], settings={**settings, "dynamic": "static"})  # fmt: skip
+        tape.add(max(tape.t), "active", rank, unit=1, name="Block", units=2, state="on", since=1, variant=WRITTEN, looked=12, calls=24, compiled=24,
+                 entered=24, ran=WRITTEN, ids=["1/0"], skipped=0, limited=0, frames=[{"frame": "forward train.py:22", "state": "compiled", "step": 0}],
+                 settings={**settings, "dynamic": "symbolic: size 0 of x"})  # fmt: skip
+        tape.add(max(tape.t), "active", rank, unit=3, name="Head", units=1, state="bypassed", why=bypassed, since=2, variant=WRITTEN, looked=12,
+                 calls=0, compiled=0, entered=0, skipped=0, limited=0, trouble=f"is compiled for nothing: {bypassed}")  # fmt: skip
+    tape.steps(10, 31.9)
+    return tape
+
+
 def empty() -> Tape:
     tape = Tape(0)
     return tape
 
 
 TAPES: dict[str, Callable[[], Tape]] = {f.__name__: f for f in (healthy, compared, storm, straggler, collectives, lost, stuck, alone, failed, memory, many,
-                                                                output, units, empty)}  # fmt: skip
+                                                                output, units, active, empty)}  # fmt: skip
 
 
 def write_all(folder: Path) -> Iterator[tuple[str, Path]]:

@@ -447,8 +447,11 @@ static void detail(void *state, const struct view *view, struct area area) {
         char place[128] = "";
         if (unit->file && unit->has_line)
             snprintf(place, sizeof place, "%.80s:%lld  ", unit->file, (long long)unit->line);
-        snprintf(text, sizeof text, "%.80s  %sby %.30s", unit->name ? unit->name : "-", place,
-                 unit->origin ? unit->origin : "-");
+        const struct snapshot_active *active = active_of(rank, unit);
+        char seen[ACTIVE_TEXT_SIZE] = "";
+        if (active) active_text(active, seen);
+        snprintf(text, sizeof text, "%.80s  %sby %.30s%s%s", unit->name ? unit->name : "-", place,
+                 unit->origin ? unit->origin : "-", active ? "  " : "", seen);
         y = line(body, y, "unit", text);
     }
     y = torch_lines(body, y, rank);

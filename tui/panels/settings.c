@@ -175,17 +175,52 @@ static void add_units(struct settings_panel *panel, const struct view *view) {
     }
 }
 
+static void add_fact(struct settings_panel *panel, const char *name, const char *what,
+                     const char *of) {
+    if (panel->count == ROWS_MAX) return;
+    struct setting_row *row = &panel->rows[panel->count++];
+    *row = (struct setting_row){.is_fact = true};
+    copy(row->key, sizeof row->key, name);
+    snprintf(row->now, sizeof row->now, "%.200s: %.200s", what, of ? of : "-");
+}
+
 /* What was seen to run in the first step under the settings in force. */
 static void add_evidence(struct settings_panel *panel, const struct view *view) {
     const struct snapshot_pairs *pairs = view->group ? view->group->evidence : NULL;
-    for (size_t i = 0; pairs && i < pairs->count && panel->count < ROWS_MAX; i++) {
-        struct setting_row *row = &panel->rows[panel->count++];
-        *row = (struct setting_row){.is_fact = true};
-        copy(row->key, sizeof row->key, i ? "" : "  ran");
+    for (size_t i = 0; pairs && i < pairs->count; i++) {
         const char *ran = pairs->pairs[i].value;
-        snprintf(row->now, sizeof row->now, "%.200s: %.200s",
-                 strcmp(ran, "variant") ? ran : "compiled", pairs->pairs[i].key);
+        add_fact(panel, i ? "" : "  ran", strcmp(ran, "variant") ? ran : "compiled",
+                 pairs->pairs[i].key);
     }
+}
+
+static bool is_news(const struct snapshot_pair *pair) {
+    return strcmp(pair->value, "off") && strcmp(pair->value, "static") &&
+           strncmp(pair->value, "n/a", 3);
+}
+
+/* What the rank that is shown says of its units, and of settings that did something in them. */
+static void add_actives(struct settings_panel *panel, const struct view *view) {
+    for (size_t i = 0; view->rank && i < view->rank->active_count; i++) {
+        const struct snapshot_active *active = view->rank->actives[i];
+        const struct snapshot_pairs *pairs = active->settings;
+        char text[ACTIVE_TEXT_SIZE];
+        active_text(active, text);
+        add_fact(panel, i ? "" : "  seen", text, active->name);
+        for (size_t k = 0; pairs && k < pairs->count; k++)
+            if (is_news(&pairs->pairs[k]))
+                add_fact(panel, "", pairs->pairs[k].key, pairs->pairs[k].value);
+    }
+}
+
+static size_t active_rows(const struct view *view) {
+    size_t count = 0;
+    for (size_t i = 0; view->rank && i < view->rank->active_count; i++) {
+        const struct snapshot_pairs *pairs = view->rank->actives[i]->settings;
+        count++;
+        for (size_t k = 0; pairs && k < pairs->count; k++) count += is_news(&pairs->pairs[k]);
+    }
+    return count;
 }
 
 static void set_title(struct settings_panel *panel, const struct view *view) {
@@ -209,6 +244,7 @@ static void update(void *state, const struct view *view) {
     add_rows(panel, view, &view->staging->now);
     add_rows(panel, view, &view->staging->change);
     if (!view->unit) add_evidence(panel, view);
+    if (!view->unit) add_actives(panel, view);
     set_title(panel, view);
     table_update(panel->table, &(struct table_source){panel->rows, panel->count, id_of});
 }
@@ -243,6 +279,7 @@ static int rows(const struct view *view) {
         count += setting->effect == SETTING_EFFECT_LIVE && !strchr(setting->key, '*');
     }
     if (view->group && view->group->evidence) count += (int)view->group->evidence->count;
+    if (!view->unit) count += (int)active_rows(view);
     for (size_t i = 0; i < view->staging->now.count; i++)
         count += setting_find(view->staging->now.pairs[i].key) == SETTING_OPTIONS;
     size_t units = view->unit ? 0 : settable_units(view);

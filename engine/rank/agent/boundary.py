@@ -7,6 +7,7 @@ The body of a hook with nothing pending is a few comparisons and the core's step
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 import weakref
@@ -19,6 +20,7 @@ OWN = 1 << 4  # bit of enum step_valid (engine/wire/record.h)
 IDLE = 16  # steps of others after which an optimizer has left the cycle
 
 pending = False  # the next boundary has more to do than to count
+wake_at = sys.maxsize  # steps after which that is so
 thread: int | None = None  # the one that trains
 in_backward = False  # every optimizer so far stepped inside backward
 _pacer: Callable[[], Any] = core.nothing
@@ -49,6 +51,11 @@ def wake() -> None:
     pending = True
 
 
+def wake_after(count: int) -> None:
+    global wake_at
+    wake_at = count
+
+
 def started(step: Callable[[int, int], int]) -> None:
     global _step
     _step = step
@@ -77,8 +84,8 @@ def _tick(begun_ns: int) -> None:
         counted_ns = time.monotonic_ns()
         after_count(count)
         core.loaded().mark(OWN, time.monotonic_ns() - counted_ns)
-    else:
-        _step(0, begun_ns)
+    elif _step(0, begun_ns) >= wake_at:
+        wake()
 
 
 def step_done(optimizer: Any, args: Any, kwargs: Any) -> None:

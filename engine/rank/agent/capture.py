@@ -111,6 +111,7 @@ def _capture(context: Any, frame: Any, kwargs: dict[str, Any], is_copy: bool = F
     _judge(context, None)
     if inside.switching == "live":
         context._inductop_unit = unit = Unit(context, _author(context, asked, kwargs), place, origin)
+        unit.copied = is_copy
         units.register(unit)
 
 

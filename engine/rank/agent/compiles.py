@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from . import again, breaks, core, events, guard, stages, switch, units
+from . import active, again, breaks, core, events, guard, stages, switch, units
 from . import settings as text
 from .causes import Cause
 from .decode import decode
@@ -44,7 +44,7 @@ class Begun(NamedTuple):
     inference: bool
 
 
-def _id(compile_id: Any) -> str:
+def identity(compile_id: Any) -> str:
     name = str(compile_id).strip("[]")
     return f"{epoch}:{name}" if epoch else name
 
@@ -71,16 +71,19 @@ def started(args: Any = None) -> None:
 def ended(args: Any = None) -> None:
     """End call-back of the same compilation, failed ones too."""
     try:
+        compile_id = getattr(args, "compile_id", None)
+        if compile_id is not None:
+            active.converted(identity(compile_id))
         stages.ended()
-        _tell_now("end", getattr(args, "compile_id", None), None, None)
+        _tell_now("end", compile_id, None, None)
     except Exception as error:
         core.trouble("compile ended", error)
 
 
 def _tell_now(state: str, compile_id: Any, begun: Begun | None, part: str | None) -> dict[str, Any]:
-    asked = again.of(_id(compile_id)) if state == "begin" and part == "forward" else None
+    asked = again.of(identity(compile_id)) if state == "begin" and part == "forward" else None
     fields = {
-        "id": _id(compile_id) if compile_id is not None else None,
+        "id": identity(compile_id) if compile_id is not None else None,
         "unit": begun.index if begun is not None else None,
         "variant": begun.variant if begun is not None else None,
         "part": part,
@@ -94,7 +97,7 @@ def remember(compile_id: Any) -> Begun | None:
     wake_boundary()
     if compile_id is None:
         return None
-    name = _id(compile_id)
+    name = identity(compile_id)
     if name not in _begun:
         import torch
 
@@ -132,7 +135,8 @@ def watch(dynamo: Any) -> None:
         if getattr(kept, "maxlen", 0) and kept.maxlen < LIMIT:
             utils.set_compilation_metrics_limit(LIMIT)
     stages.watch()
-    again.watch(remember, lambda name: _begun.get(_id(name)), _id)
+    again.watch(remember, lambda name: _begun.get(identity(name)), identity)
+    active.begun = _begun.get
     register()
     real = dynamo.reset
 
@@ -156,6 +160,7 @@ def _after_reset() -> None:
     Variant.forget()
     again.forget()
     breaks.forget()
+    active.forget()
     register()
 
 
@@ -311,7 +316,7 @@ def _why(name: str, trigger: str, frame: str | None, cause: Cause | None) -> tup
 
 
 def _tell(record: Any) -> breaks.Compiled:
-    name = _id(record.compile_id)
+    name = identity(record.compile_id)
     begun, asked = _begun.get(name), again.of(name)
     file, line, function = _code(record, asked)
     ms = _ms(record, "duration_us") or _ms(record, "dynamo_cumulative_compile_time_us")
@@ -345,6 +350,7 @@ def _tell(record: Any) -> breaks.Compiled:
         failed=hit if hit is not None and record.fail_type != "FailOnRecompileLimitHit" else record.fail_type,
         **why,
     )
+    active.compiled(record, index, begun.spec if begun is not None else None, name, frame, hit)
     return breaks.Compiled(record, unit, index, variant)
 
 

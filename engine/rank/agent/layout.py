@@ -61,6 +61,11 @@ class Insides:
         prior = self.hook_lookups(looked_up)
         return leave
 
+    def is_listened_to(self) -> bool:
+        now = self.hook_lookups(None)
+        self.hook_lookups(now)
+        return now is not None
+
     def fall_back(self, mode: str, reason: str) -> None:
         self.switching, self.reason = mode, reason
 

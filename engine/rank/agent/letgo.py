@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import layout, regional, switch, units, wish
+from . import active, layout, regional, switch, units, wish
 from .known import Refused
 from .settings import Settings
 from .units import Unit
@@ -58,6 +58,7 @@ def let_go(settings: Settings, current: Settings) -> dict[str, int]:
     except Refused:
         specs = []  # what was there when it was asked is gone since
     variants = [Variant.all.pop(spec) for spec in specs]
+    active.let_go(specs)
     functions = len({code for variant in variants for code in variant.owned})
     versions = sum(_free(manager) for variant in variants for manager in list(variant.versions))
     for unit in [*units.all_units(), *(one.unit for one in regional.everything())]:

@@ -19,7 +19,7 @@ class Proposal(NamedTuple):
 
 
 _prepared: dict[int, Proposal] = {}
-_running = 0  # a schedule that has begun and has more entries
+running = 0  # a schedule that has begun and has more entries
 
 
 def _read(payload: bytes) -> Proposal:
@@ -48,7 +48,7 @@ def prepare(identity: int, payload: bytes) -> str | None:
             switch.check(settings, switch.current)
         if proposal.forget:
             letgo.check(proposal.forget, proposal.schedule[0][1])
-        for other in [i for i in _prepared if i != _running]:
+        for other in [i for i in _prepared if i != running]:
             del _prepared[other]
         _prepared[identity] = proposal
         return None
@@ -61,7 +61,7 @@ def prepare(identity: int, payload: bytes) -> str | None:
 
 def apply(identity: int, count: int, index: int) -> int:
     """Entry `index` now. Returns the count at which the next one acts, 0: none."""
-    global _running
+    global running
     try:
         switch.settle()
         proposal = _prepared.get(identity)
@@ -73,7 +73,7 @@ def apply(identity: int, count: int, index: int) -> int:
         elif switch.apply(settings, identity, proposal.by, count) is None and index == 0 and proposal.forget:
             switch.trial.more.update(forgot=text.key(proposal.forget), freed=letgo.let_go(proposal.forget, settings))
         has_more = index + 1 < len(proposal.schedule)
-        _running = identity if has_more else 0
+        running = identity if has_more else 0
         if has_more:
             return count + proposal.schedule[index + 1][0] - offset
         return 0

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from . import core, events, guard, layout, regional, roots, stance, units, wish
+from . import active, core, events, guard, layout, regional, roots, stance, units, wish
 from . import settings as text
 from .evidence import Trial
 from .known import Refused
@@ -175,6 +175,8 @@ def apply_all(asked: list[Asked], count: int) -> str | None:
     current = dict(settings)
     use(current)
     core.dirty(core.WHY["SWITCH"])
+    if by != "baseline":
+        active.changed()
     trial = Trial(identity, by, before, current, count, concerned)
     trial.asked = asked
     trial.swap_ms, trial.step_before_ns = took, step_ns()
@@ -274,6 +276,7 @@ def _back_to(settings: Settings) -> None:
     current = dict(settings)
     use(current)
     core.dirty(core.WHY["SWITCH"])
+    active.changed()
 
 
 def tell(identity: int, by: str, before: Settings, to: Settings, status: str, at: int | None, **fields: Any) -> None:
@@ -328,9 +331,8 @@ def _refused_at_birth(unit: Unit, reason: str) -> None:
 def _announce(unit: Unit) -> None:
     if unit.known:
         return
-    events.keep(
-        "unit", unit.index, unit=unit.index, name=unit.name, file=unit.file, line=unit.line, origin=unit.origin, target=unit.target
-    )
+    facts = {"name": unit.name, "file": unit.file, "line": unit.line, "origin": unit.origin, "target": unit.target}
+    events.keep("unit", unit.index, unit=unit.index, **facts, **active.about(unit))
 
 
 def newcomer() -> None:

@@ -56,6 +56,7 @@ class Unit:
         self.deferred: Listener | None = None
         self.holds_parameters: bool | None = None
         self.known = False  # one like it had its index before
+        self.copied = False
 
     def alive(self) -> list[Any]:
         return [w for ref in self.wrappers if (w := ref()) is not None]

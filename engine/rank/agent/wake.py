@@ -11,11 +11,13 @@ import sysconfig
 from typing import Any
 
 from . import (
+    active,
     boundary,
     bridge,
     capture,
     compiles,
     core,
+    effects,
     events,
     layout,
     nccl,
@@ -28,6 +30,7 @@ from . import (
     units,
     wish,
 )
+from . import settings as text
 
 OLDEST = (2, 2)
 
@@ -76,7 +79,10 @@ def on_torch(torch: Any, session: str) -> None:
     boundary.new_optimizer = switch.newcomer
     switch.step_ns = boundary.step_ns
     wish.optimizers, switch.wake_boundary = boundary.optimizers, boundary.wake
-    compiles.wake_boundary = boundary.wake
+    compiles.wake_boundary = active.wake_boundary = boundary.wake
+    active.thread, active.optimizers, active.wake_after = (lambda: boundary.thread), boundary.optimizers, boundary.wake_after
+    active.is_measuring, active.is_by_call = lambda: proposals.running != 0, lambda: switch.by_call
+    active.settings_now = lambda: text.key(switch.current)
     boundary.watch(torch)
     os.register_at_fork(after_in_child=_in_child)
     bridge.begin(torch, start)
@@ -100,7 +106,14 @@ def on_dynamo(dynamo: Any, session: str) -> None:
         plan.begin()
 
 
+@core.shield()
+def on_padding(pad_mm: Any, session: str) -> None:
+    if _dynamo_seen:
+        effects.watch_padding(pad_mm, active.padded)
+
+
 def _born(unit: Any) -> None:
+    active.born(unit)
     switch.born(unit)
     boundary.listen_to(unit)
 
@@ -183,6 +196,7 @@ def _after_count(count: int) -> None:
     if not _rehearsed:
         _rehearsed = True
         plan.rehearse()
+    active.boundary(count)
     now = layout.insides.switching if layout.insides is not None else "live"
     if now != _told_switching:
         _told_switching = now
@@ -204,6 +218,7 @@ def _at_exit() -> None:
     if _dynamo_seen:
         compiles.poll()
     switch.tell_applied()
+    active.finished()
     state = "finished"
     plan.unreached(core.loaded().count())
     tell_rank()

@@ -633,6 +633,65 @@ static void test_problems_said_again_are_counted(void **state) {
     store_free(store);
 }
 
+static void test_whether_code_is_in_effect(void **state) {
+    (void)state;
+    struct store *store = viewed_store();
+    hello(store, 0);
+    tell(store, "unit", "'t':1,'rank':0,'unit':3,'name':'Net','origin':'fabric','whole':1,"
+                        "'wraps':['DistributedDataParallel','Net']");
+    tell(store, "active",
+         "'t':2,'rank':0,'unit':1,'name':'Net','units':2,'state':'on','since':1,'variant':0,"
+         "'skipped':0,'limited':0,'looked':4,'calls':8,'compiled':6,'entered':12,'ran':7,"
+         "'ids':['0/0','1/0'],'settings':{'dynamic':'static','autotune':'off'}");
+    const struct snapshot *before = snapshot_take(store, 2);
+    tell(store, "active",
+         "'t':3,'rank':0,'unit':1,'name':'Net','units':2,'state':'limit','since':9,'variant':0,"
+         "'skipped':0,'limited':1,'trouble':'is compiled no further','why':'recompile_limit',"
+         "'frames':[{'frame':'f a.py:1','state':'limit','why':'w','step':8},{'state':5},7]");
+    const struct snapshot *after = snapshot_take(store, 3);
+    const struct snapshot_active *was = before->ranks[0]->actives[0];
+    const struct snapshot_active *now = after->ranks[0]->actives[0];
+    assert_int_equal(before->ranks[0]->active_count, 1);
+    assert_int_equal(after->ranks[0]->active_count, 1);
+    assert_string_equal(was->state, "on");
+    assert_true(was->has_looked && was->has_ran && was->ran == 7 && was->units == 2);
+    assert_true(was->calls == 8 && was->compiled == 6 && was->entered == 12 && was->looked == 4);
+    assert_string_equal(was->ids, "0/0 1/0");
+    assert_string_equal(snapshot_pair(was->settings, "dynamic"), "static");
+    assert_true(!was->trouble && !was->why && was->frame_count == 0);
+    assert_string_equal(now->state, "limit");
+    assert_true(now->since == 9 && now->limited == 1 && !now->has_looked && !now->has_ran);
+    assert_true(!now->ids && !now->settings && now->frame_count == 3);
+    assert_true(now->frames[0].has_step && now->frames[0].step == 8 && !now->frames[1].state);
+    const struct snapshot_unit *unit = &after->ranks[0]->units->units[0];
+    assert_true(unit->has_whole && unit->whole == 1);
+    assert_string_equal(unit->wraps, "DistributedDataParallel(Net)");
+    snapshot_unref(before);
+    snapshot_unref(after);
+    store_free(store);
+}
+
+/* When it comes, not each time that it is said again. */
+static void test_a_trouble_of_a_unit_is_one_line(void **state) {
+    (void)state;
+    static const char fields[] = "'t':%d,'rank':0,'unit':0,'name':'Net','units':1,'state':'%s',"
+                                 "'since':1,'variant':0,'skipped':0,'limited':0%s";
+    struct store *store = viewed_store();
+    hello(store, 0);
+    const struct snapshot *snapshot = snapshot_take(store, 1);
+    uint64_t lines = snapshot->event_total;
+    snapshot_unref(snapshot);
+    tell(store, "active", fields, 2, "on", "");
+    for (int i = 0; i < 3; i++) tell(store, "active", fields, 3 + i, "eager", ",'trouble':'runs eager'");
+    snapshot = snapshot_take(store, 9);
+    assert_int_equal(snapshot->event_total - lines, 1);
+    const struct snapshot_event *event = snapshot->events[snapshot->event_count - 1];
+    assert_string_equal(event->text, "Net runs eager");
+    assert_int_equal(event->level, LEVEL_BAD);
+    snapshot_unref(snapshot);
+    store_free(store);
+}
+
 static void test_losses(void **state) {
     (void)state;
     struct store *store = viewed_store();
@@ -670,6 +729,8 @@ int main(void) {
         cmocka_unit_test(test_too_many_causes_become_one),
         cmocka_unit_test(test_breaks_by_place),
         cmocka_unit_test(test_problems_said_again_are_counted),
+        cmocka_unit_test(test_whether_code_is_in_effect),
+        cmocka_unit_test(test_a_trouble_of_a_unit_is_one_line),
         cmocka_unit_test(test_losses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -139,6 +139,22 @@ static void test_breaks_are_kept_by_place(void **state) {
     past_free(past);
 }
 
+static void test_a_unit_is_kept_as_it_is_now(void **state) {
+    (void)state;
+    struct past *past = past_new();
+    for (int i = 0; i < 6; i++)
+        tell(past,
+             event_make(EVENT_ACTIVE, i, "{s:i, s:s, s:s}", "unit", i % 2, "name", "Net", "state",
+                        i < 4 ? "waiting" : "on"),
+             0, "g");
+    for (int i = 0; i < PAST_EVENTS; i++) problem(past, i);
+    struct seen seen = {.most = SIZE_MAX};
+    past_each_event(past, 0, see, &seen);
+    assert_int_equal(seen.count, 2 + PAST_EVENTS);
+    buf_done(&seen.text);
+    past_free(past);
+}
+
 struct steps {
     size_t ranks, count, total;
     uint64_t first, last;
@@ -229,6 +245,7 @@ int main(void) {
         cmocka_unit_test(test_samples_leave_the_ring_to_events),
         cmocka_unit_test(test_the_ring_is_bounded_in_bytes),
         cmocka_unit_test(test_breaks_are_kept_by_place),
+        cmocka_unit_test(test_a_unit_is_kept_as_it_is_now),
         cmocka_unit_test(test_speedups_are_kept_by_both_sides),
         cmocka_unit_test(test_few_steps_come_whole),
         cmocka_unit_test(test_long_ones_are_thinned_and_bounded),

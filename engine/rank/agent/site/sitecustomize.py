@@ -6,12 +6,12 @@ import sys
 
 
 class _AfterImport:
-    """Calls inductop_agent.wake right after torch or torch._dynamo has been executed; knows nothing else and imports nothing."""
+    """Calls inductop_agent.wake right after torch or a part of it has been executed; knows nothing else and imports nothing."""
 
     def __init__(self, agent_dir, session):
         self.agent_dir = agent_dir
         self.session = session
-        self.wanted = {"torch": "on_torch", "torch._dynamo": "on_dynamo"}
+        self.wanted = {"torch": "on_torch", "torch._dynamo": "on_dynamo", "torch._inductor.fx_passes.pad_mm": "on_padding"}
 
     def find_spec(self, name, path=None, target=None):
         if name not in self.wanted:
