@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import sys
 import weakref
@@ -11,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import layout
+from . import again, layout
 from .core import trouble
 from .look import is_library
 from .variants import Variant
@@ -66,28 +67,27 @@ def guarded() -> type:
             def __call__(self, frame: Any, *rest: Any) -> Any:
                 guard: Guard = self._inductop
                 if guard.dead:
-                    return inside.skip_once()
+                    return inside.answers.eager_once(frame)
                 try:
                     with conversion(guard.variant, frame.f_code):
                         result = base.__call__(self, frame, *rest)
-                    return _judged(inside, guard, frame.f_code, result)
+                    return _judged(inside, guard, frame, result)
                 except Exception as error:
                     guard.fail(explain(error, frame.f_code, guard.unit()))
-                    return inside.skip_once()
+                    return inside.answers.eager_once(frame)
 
         _class = Guarded
     return _class
 
 
-def _judged(inside: Any, guard: Guard, code: Any, result: Any) -> Any:
-    if result.guarded_code is not None:
+def _judged(inside: Any, guard: Guard, frame: Any, result: Any) -> Any:
+    code = frame.f_code
+    converted = inside.answers.converted(result)
+    if converted is not None:
         guard.converted += 1
-        guard.variant.owned[code] = guard.variant.owned.get(code, 0) + 1
-    elif inside.regions is None:
-        from torch._dynamo.types import FrameAction
-
-        if result.frame_exec_strategy.cur_action == FrameAction.RUN_ONLY:
-            return inside.skip_once()  # the limit is this variant's own; on the code object it would hit all
+        guard.variant.owned.setdefault(code, set()).add(converted.compile_id)
+    elif inside.regions is None and inside.answers.decides_for_all(result, inside.entries(code)):
+        return inside.answers.eager_once(frame)
     return result
 
 
@@ -103,8 +103,9 @@ def conversion(variant: Variant, code: Any) -> Iterator[None]:
             stack.enter_context(_no_donation())
         if inside.regions is None:
             config = inside.dynamo.config
-            others = len(inside.entries(code)) - variant.owned.get(code, 0)
-            stack.enter_context(config.patch(recompile_limit=config.recompile_limit + max(others, 0)))
+            others = len(inside.entries(code)) - len(variant.owned.get(code, ()))
+            name = again.name_of_limit(config)
+            stack.enter_context(config.patch(**{name: getattr(config, name) + max(others, 0)}))
         stack.enter_context(_own_history(variant))
         yield
 
@@ -117,20 +118,27 @@ def _eager_lowering() -> Any:
     return config.patch(**{name: True}) if hasattr(config, name) else contextlib.nullcontext()
 
 
+def _home_of_donation() -> Any:
+    """Module in which the backward's donated buffers are looked for: graph_compile since 2.9."""
+    for name in ("graph_compile", "jit_compile_runtime_wrappers"):
+        with contextlib.suppress(ImportError):
+            home = importlib.import_module(f"torch._functorch._aot_autograd.{name}")
+            if hasattr(home, "collect_bw_donated_buffer_idxs"):
+                return home
+    return None
+
+
 @contextlib.contextmanager
 def _no_donation() -> Iterator[None]:
     """A backward lowered before it runs cannot know that its graph will be retained, and donated buffers would then end the job."""
     import torch
     import torch._functorch.config as functorch
 
-    try:
-        from torch._functorch._aot_autograd import graph_compile as home
-    except ImportError:
-        home = None
-    real = getattr(home, "collect_bw_donated_buffer_idxs", None)
-    if real is None:
+    home = _home_of_donation()
+    if home is None:
         yield
         return
+    real = home.collect_bw_donated_buffer_idxs
     config = getattr(torch.compiler, "config", None)
     if hasattr(config, "cache_key_tag"):
         keyed = config.patch(cache_key_tag=f"{config.cache_key_tag}+kept")

@@ -110,6 +110,7 @@ def _place(unit: Unit, target: Any, busy: list[Unit]) -> None:
 
 def _swap(out: Wish) -> list[Unit]:
     """Everything shows what it shall; returns the units concerned."""
+    layout.insides.answers.leave()
     busy = [] if by_call else units.on_stack()
     ours = [(regional.of(module), spec) for module, spec in out.modules]
     specs = {t for _, t in out.units if isinstance(t, Spec)} | {s for _, s in ours}

@@ -107,7 +107,7 @@ class Variant:
         regions = layout.insides.regions if layout.insides else None
         self.region = next(regions) if regions is not None else None
         self.history: Any = None
-        self.owned: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self.owned: weakref.WeakKeyDictionary[Any, set[Any]] = weakref.WeakKeyDictionary()  # of code: its compile ids
         self.worked = False
 
     @classmethod
