@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import os
-import sys
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterator

@@ -348,7 +348,6 @@ def refresh(count: int) -> None:
     _newcomers = False
     waits = trial is not None and trial.waits
     if current.get("scope") in ("whole", "regional") and _inside().switching == "live":
-        regional.forget_aside()
         try:
             out = check(current)
         except Refused as refused:
