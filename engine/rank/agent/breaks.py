@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -191,12 +192,12 @@ def _registered(kind: str | None) -> str | None:
     """The id of a class; torch reads its registry for every message of its own, so it is read already, or a break without one is rare."""
     global _registry
     if _registry is None:
+        folder = os.path.dirname(sys.modules["torch._dynamo"].__file__)
         try:
-            from torch._dynamo.exc import _load_gb_type_to_gb_id_map
-
-            _registry = dict(_load_gb_type_to_gb_id_map())
-        except Exception:
-            _registry = {}  # older than the registry
+            with open(os.path.join(folder, "graph_break_registry.json"), encoding="utf-8") as file:
+                _registry = {entry["Gb_type"]: code for code, row in json.load(file).items() for entry in row}
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):
+            _registry = {}  # 2.7 and older have none
     return _registry.get(kind or "")
 
 

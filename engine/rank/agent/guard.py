@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import again, layout
+from . import again, layout, lowering
 from .core import trouble
 from .look import is_library
 from .variants import Variant
@@ -96,9 +95,9 @@ def conversion(variant: Variant, code: Any) -> Iterator[None]:
         lock = getattr(inside.convert_frame, "compile_lock", None)
         if lock is not None:
             stack.enter_context(lock)
-        stack.enter_context(_eager_lowering())
+        stack.enter_context(lowering.at_once())
         if retains is not False:
-            stack.enter_context(_no_donation())
+            stack.enter_context(lowering.no_donation())
         if inside.regions is None:
             config = inside.dynamo.config
             others = len(inside.entries(code)) - len(variant.owned.get(code, ()))
@@ -106,50 +105,6 @@ def conversion(variant: Variant, code: Any) -> Iterator[None]:
             stack.enter_context(config.patch(**{name: getattr(config, name) + max(others, 0)}))
         stack.enter_context(_own_history(variant))
         yield
-
-
-def _eager_lowering() -> Any:
-    """A bad backward fails in forward, where it can be caught."""
-    import torch._functorch.config as config
-
-    name = "force_non_lazy_backward_lowering"
-    return config.patch(**{name: True}) if hasattr(config, name) else contextlib.nullcontext()
-
-
-def _home_of_donation() -> Any:
-    """Module in which the backward's donated buffers are looked for: graph_compile since 2.9."""
-    for name in ("graph_compile", "jit_compile_runtime_wrappers"):
-        with contextlib.suppress(ImportError):
-            home = importlib.import_module(f"torch._functorch._aot_autograd.{name}")
-            if hasattr(home, "collect_bw_donated_buffer_idxs"):
-                return home
-    return None
-
-
-@contextlib.contextmanager
-def _no_donation() -> Iterator[None]:
-    """A backward lowered before it runs cannot know that its graph will be retained, and donated buffers would then end the job."""
-    import torch
-    import torch._functorch.config as functorch
-
-    home = _home_of_donation()
-    if home is None:
-        yield
-        return
-    real = home.collect_bw_donated_buffer_idxs
-    config = getattr(torch.compiler, "config", None)
-    if hasattr(config, "cache_key_tag"):
-        keyed = config.patch(cache_key_tag=f"{config.cache_key_tag}+kept")
-    elif hasattr(functorch, "enable_autograd_cache"):
-        keyed = functorch.patch(enable_autograd_cache=False)
-    else:
-        keyed = contextlib.nullcontext()
-    home.collect_bw_donated_buffer_idxs = lambda *args, **kwargs: []
-    try:
-        with keyed:
-            yield
-    finally:
-        home.collect_bw_donated_buffer_idxs = real
 
 
 @contextlib.contextmanager
