@@ -13,11 +13,21 @@ void shares_add(struct shares *shares, const struct step_record *record) {
     const uint64_t ns[SHARE_COUNT] = {record->data_ns, record->forward_ns, record->backward_ns,
                                       record->optimizer_ns};
     const uint32_t any = STEP_HAS_DATA | STEP_HAS_FORWARD | STEP_HAS_BACKWARD | STEP_HAS_OPTIMIZER;
-    if (record->why || !record->dur_ns || !(record->valid & any)) return;
+    if (record->valid & STEP_HAS_OWN) shares->own_all_ms += (double)record->own_ns / 1e6;
+    if (record->why || !record->dur_ns) return;
+    if (record->valid & STEP_HAS_OWN) {
+        shares->own_steps++;
+        shares->own_ms += (double)record->own_ns / 1e6;
+    }
+    if (!(record->valid & any)) return;
     shares->steps++;
     shares->ms += (double)record->dur_ns / 1e6;
     for (int i = 0; i < SHARE_COUNT; i++)
         if (record->valid & bits[i]) shares->of[i] += (double)ns[i] / 1e6;
+}
+
+double shares_own_ms(const struct shares *shares) {
+    return shares->own_steps ? shares->own_ms / (double)shares->own_steps : NAN;
 }
 
 double shares_mean_ms(const struct shares *shares, enum share_phase phase) {

@@ -1,7 +1,7 @@
-/* What a screen shows and findings look at: a frozen view of the store. Read-only and counted: who keeps one holds a
- * reference, and it stays whole whatever the store does meanwhile, also when the store is gone.
- * What did not change is shared with the snapshot before, so one costs what changed and not what is
- * kept.
+/* What a screen shows and findings look at: a frozen view of the store. Read-only and counted: who
+ * keeps one holds a reference, and it stays whole whatever the store does meanwhile, also when the
+ * store is gone. What did not change is shared with the snapshot before, so one costs what changed
+ * and not what is kept.
  *
  * Missing is never 0: a number that is not known is NaN, a text NULL, and where 0 may be meant
  * there is a has_... beside it. Counts of things that were told count from 0. All texts may hold
@@ -112,16 +112,17 @@ struct snapshot_rank {
     size_t clean;                       /* steps that median and p95 come from */
     double compiling_t;                 /* a compilation is under way since; NaN: none is */
     char compiling[48];                 /* of what: "Net, backward"; "": not told */
-    double data_ms, forward_ms, backward_ms, optimizer_ms, ops; /* of the last step */
-    uint64_t compiles, recompiles, breaks;                      /* over all variants */
-    double compile_s;                                           /* NaN without a compile */
+    double data_ms, forward_ms, backward_ms, optimizer_ms; /* of the last step */
+    double own_ms, own_all_ms; /* inductop itself: in a clean step, mean; in all so far */
+    uint64_t compiles, recompiles, breaks; /* over all variants */
+    double compile_s;                      /* NaN without a compile */
     double rss, rss_peak, cpu_bytes, cpu_peak, device_bytes, device_peak;
     double allocs;                     /* in the last step */
     bool cpu_is_counted, cpu_is_whole; /* cpu_...: what torch's CPU allocator tells; memory.h */
     uint64_t cpu_since;
     double cpu_most;                               /* the most of any step */
     double reserved, reserved_peak, retries, ooms; /* of the devices */
-    struct traffic_figures traffic;  /* what NCCL does in a step */
+    struct traffic_figures traffic;                /* what NCCL does in a step */
     double rss_over_eager;           /* rss less that of its last eager step; NaN when none ran */
     struct snapshot_speedup speedup; /* of the settings in force */
     uint64_t dropped[3];             /* enum store_loss: steps, events, bad */
@@ -311,7 +312,8 @@ struct snapshot_finding {
     uint64_t count;
 };
 
-/* Most seconds lost first, what is not known last; then in the order in which they were told. For qsort() of pointers. */
+/* Most seconds lost first, what is not known last; then in the order in which they were told. For
+ * qsort() of pointers. */
 int snapshot_finding_order(const void *a, const void *b);
 
 struct snapshot_output {
@@ -357,7 +359,8 @@ struct snapshot {
 
 /* Freezes what is known; `now` is the moment to show. When nothing changed since the snapshot
  * before and `now` is the same, that one is handed out again. The caller holds a reference:
- * snapshot_unref(). The store must keep views, store_keep_views(), or findings: then curves, events and outputs are empty. */
+ * snapshot_unref(). The store must keep views, store_keep_views(), or findings: then curves, events
+ * and outputs are empty. */
 const struct snapshot *snapshot_take(struct store *store, double now);
 
 const struct snapshot *snapshot_ref(const struct snapshot *snapshot);

@@ -152,7 +152,6 @@ static void set_readings(struct snapshot_rank *rank, const struct pace *pace) {
     rank->forward_ms = reading(pace, STEP_HAS_FORWARD, last->forward_ns, 1e-6);
     rank->backward_ms = reading(pace, STEP_HAS_BACKWARD, last->backward_ns, 1e-6);
     rank->optimizer_ms = reading(pace, STEP_HAS_OPTIMIZER, last->optimizer_ns, 1e-6);
-    rank->ops = reading(pace, STEP_HAS_OPS, last->ops, 1);
     rank->rss = reading(pace, STEP_HAS_RSS, last->rss_bytes, 1);
     rank->cpu_bytes = reading(pace, STEP_HAS_CPU, last->cpu_bytes, 1);
     rank->cpu_peak = reading(pace, STEP_HAS_CPU, last->cpu_peak_bytes, 1);
@@ -191,6 +190,7 @@ static void set_sums(const struct store *store, struct process *process, struct 
     struct snapshot_rank *shown = &rank->shown;
     bool is_eager = is_eager_variant(store, process, process->facts.variant);
     double seconds = 0;
+    struct shares all = {0};
     shown->rss_peak = shown->rss_over_eager = NAN;
     shown->speedup = freeze_speedup(&(struct store_speedup){0});
     for (size_t i = 0; i < process->facts.use_count; i++) {
@@ -201,12 +201,17 @@ static void set_sums(const struct store *store, struct process *process, struct 
         shown->breaks += frozen->breaks;
         shown->rss_peak = fmax(shown->rss_peak, frozen->rss_peak);
         if (frozen->compiles) seconds += frozen->compile_s;
+        all.own_ms += frozen->shares.own_ms;
+        all.own_steps += frozen->shares.own_steps;
+        all.own_all_ms += frozen->shares.own_all_ms;
         if (process->facts.has_variant && frozen->variant == process->facts.variant)
             shown->speedup = frozen->speedup;
         if (use->has_rss && !is_eager && is_eager_variant(store, process, frozen->variant))
             shown->rss_over_eager = shown->rss - (double)use->rss;
     }
     shown->compile_s = shown->compiles ? seconds : NAN;
+    shown->own_ms = shares_own_ms(&all);
+    shown->own_all_ms = all.own_all_ms;
 }
 
 static void set_compiling(struct snapshot_rank *rank, const struct process *process) {

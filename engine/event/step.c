@@ -30,6 +30,7 @@ static void put_times(json_t *body, const struct step_record *record) {
     if (record->valid & STEP_HAS_FORWARD) put_ms(body, "forward_ms", record->forward_ns);
     if (record->valid & STEP_HAS_BACKWARD) put_ms(body, "backward_ms", record->backward_ns);
     if (record->valid & STEP_HAS_OPTIMIZER) put_ms(body, "optimizer_ms", record->optimizer_ns);
+    if (record->valid & STEP_HAS_OWN) put_ms(body, "own_ms", record->own_ns);
 }
 
 static void put_memory(json_t *body, const struct step_record *record) {
@@ -52,7 +53,6 @@ void event_from_step(const struct step_record *record, int rank, uint64_t start_
     put_int(body, "variant", record->variant);
     json_object_set_new_nocheck(body, "clean", json_boolean(record->why == 0));
     if (record->why) json_object_set_new_nocheck(body, "why", why_names(record->why));
-    if (record->valid & STEP_HAS_OPS) put_int(body, "ops", record->ops);
     put_memory(body, record);
     *ret = (struct event){
         .kind = EVENT_STEP,
@@ -97,7 +97,7 @@ static bool get_int(const struct event *event, const char *name, uint64_t *place
 
 void event_to_step(const struct event *event, struct step_record *ret) {
     struct step_record record = {.step = event->step, .why = why_of(event)};
-    uint64_t variant = 0, ops = 0, allocs = 0;
+    uint64_t variant = 0, own = 0, allocs = 0;
     if (event->t > 0 && event->t < 9e9) record.end_ns = (uint64_t)(event->t * 1e9 + 0.5);
     get_ms(event, "ms", &record.dur_ns);
     if (get_ms(event, "data_ms", &record.data_ns)) record.valid |= STEP_HAS_DATA;
@@ -109,11 +109,11 @@ void event_to_step(const struct event *event, struct step_record *ret) {
     if (get_int(event, "cpu_peak", &record.cpu_peak_bytes)) record.valid |= STEP_HAS_CPU;
     if (get_int(event, "device_bytes", &record.device_bytes)) record.valid |= STEP_HAS_DEVICE;
     if (get_int(event, "device_peak", &record.device_peak_bytes)) record.valid |= STEP_HAS_DEVICE;
-    if (get_int(event, "ops", &ops)) record.valid |= STEP_HAS_OPS;
+    if (get_ms(event, "own_ms", &own)) record.valid |= STEP_HAS_OWN;
     if (get_int(event, "allocs", &allocs)) record.valid |= STEP_HAS_ALLOCS;
     get_int(event, "variant", &variant);
     record.variant = (uint32_t)variant;
-    record.ops = (uint32_t)ops;
+    record.own_ns = (uint32_t)(own < UINT32_MAX ? own : UINT32_MAX);
     record.allocs = (uint32_t)allocs;
     *ret = record;
 }

@@ -156,13 +156,13 @@ enum word {
     WORD_VARIANT,
     WORD_CLEAN,
     WORD_WHY,
-    WORD_OPS,
+    WORD_OWN,
     WORD_ALLOCS,
     WORD_COUNT
 };
 
-static const char *const words[WORD_COUNT] = {"v",     "kind", "rank", "variant",
-                                              "clean", "why",  "ops",  "allocs"};
+static const char *const words[WORD_COUNT] = {"v",     "kind", "rank",   "variant",
+                                              "clean", "why",  "own_ms", "allocs"};
 
 /* `places` has its own bits behind those of the words. */
 enum { SEEN_PLACES = WORD_COUNT, SEEN_T = SEEN_PLACES, SEEN_STEP = SEEN_PLACES + 2 };
@@ -192,6 +192,7 @@ static bool take_word(struct reader *reader, enum word word, struct told *told) 
     const char *text;
     size_t size;
     uint64_t value = 0;
+    bool is_whole;
     switch (word) {
     case WORD_V: return take_whole(reader, NUMBER_MOST, &value) && value >= 1;
     case WORD_KIND: return take_text(reader, &text, &size) && is_word(text, size, "step");
@@ -205,10 +206,10 @@ static bool take_word(struct reader *reader, enum word word, struct told *told) 
         if (!take_whole(reader, UINT32_MAX, &value)) return false;
         told->record.variant = (uint32_t)value;
         return true;
-    case WORD_OPS:
-        if (!take_whole(reader, UINT32_MAX, &value)) return false;
-        told->record.valid |= STEP_HAS_OPS;
-        told->record.ops = (uint32_t)value;
+    case WORD_OWN:
+        if (!take_number(reader, 6, &value, &is_whole) || value > UINT32_MAX) return false;
+        told->record.valid |= STEP_HAS_OWN;
+        told->record.own_ns = (uint32_t)value;
         return true;
     case WORD_ALLOCS:
         if (!take_whole(reader, UINT32_MAX, &value)) return false;
@@ -325,10 +326,10 @@ static void put_body(struct line *line, const struct step_record *record) {
     if (valid & STEP_HAS_FORWARD) put_ms(line, ",\"forward_ms\":", record->forward_ns);
     if (valid & STEP_HAS_BACKWARD) put_ms(line, ",\"backward_ms\":", record->backward_ns);
     if (valid & STEP_HAS_OPTIMIZER) put_ms(line, ",\"optimizer_ms\":", record->optimizer_ns);
+    if (valid & STEP_HAS_OWN) put_ms(line, ",\"own_ms\":", record->own_ns);
     put_count(line, ",\"variant\":", record->variant);
     put(line, record->why ? ",\"clean\":false" : ",\"clean\":true");
     if (record->why) put_why(line, record->why);
-    if (valid & STEP_HAS_OPS) put_count(line, ",\"ops\":", record->ops);
     if (valid & STEP_HAS_RSS) put_count(line, ",\"rss\":", record->rss_bytes);
     if (valid & STEP_HAS_CPU) {
         put_count(line, ",\"cpu_bytes\":", record->cpu_bytes);

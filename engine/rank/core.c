@@ -22,7 +22,8 @@ enum { KICK_EVERY = 1024 }; /* records; a quarter of the ring */
 
 enum bridge_state { BRIDGE_NONE, BRIDGE_AWAITED, BRIDGE_IS_THERE, BRIDGE_COUNTS };
 
-enum { MARK_DATA, MARK_FORWARD, MARK_BACKWARD, MARK_OPTIMIZER, MARK_OPS, MARK_COUNT };
+enum { OWN_MUCH_NS = 100000 }; /* of our own work in a step, with more than 1 % of it */
+enum { MARK_DATA, MARK_FORWARD, MARK_BACKWARD, MARK_OPTIMIZER, MARK_OWN, MARK_COUNT };
 
 static struct core {
     _Atomic bool is_forked, is_in_step;
@@ -313,8 +314,10 @@ static void put_marks(struct step_record *record) {
     record->forward_ns = value[MARK_FORWARD];
     record->backward_ns = value[MARK_BACKWARD];
     record->optimizer_ns = value[MARK_OPTIMIZER];
-    record->ops = (uint32_t)value[MARK_OPS];
+    record->own_ns = (uint32_t)(value[MARK_OWN] < UINT32_MAX ? value[MARK_OWN] : UINT32_MAX);
     record->valid |= marked;
+    if (record->own_ns > OWN_MUCH_NS && record->own_ns > record->dur_ns / 100)
+        record->why |= STEP_WHY_OWN;
 }
 
 static void put_share(struct phase_share share) {
@@ -322,6 +325,11 @@ static void put_share(struct phase_share share) {
     atomic_fetch_add_explicit(&core.mark[__builtin_ffs((int)share.bit) - 1], share.ns,
                               memory_order_relaxed);
     atomic_fetch_or_explicit(&core.marked, share.bit, memory_order_relaxed);
+}
+
+static uint64_t since(uint64_t begun_ns) {
+    uint64_t now = clock_now_ns();
+    return now > begun_ns ? now - begun_ns : 0;
 }
 
 static void make_record(uint32_t why) {
@@ -367,7 +375,7 @@ static void run_plan(uint64_t count) {
         core_fault();
 }
 
-uint64_t core_step(uint32_t why) {
+uint64_t core_step(uint32_t why, uint64_t begun_ns) {
     if (!core.is_set_up) set_up(0);
     if (atomic_load_explicit(&core.is_forked, memory_order_relaxed))
         return gate_boundary(&core.gate);
@@ -386,6 +394,7 @@ uint64_t core_step(uint32_t why) {
         bridge_came(count);
     if (__builtin_expect(count >= atomic_load_explicit(&core.plan_at, memory_order_relaxed), 0))
         run_plan(count);
+    if (begun_ns) put_share((struct phase_share){STEP_HAS_OWN, since(begun_ns)});
     atomic_store_explicit(&core.is_in_step, false, memory_order_relaxed);
     return count;
 }

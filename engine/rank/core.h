@@ -61,8 +61,9 @@ void core_stop(void);
 void core_resume(void);
 
 /* The end of a step: its record, then the gate, then the plan. `why` is or-ed into the record.
- * Returns the steps done. */
-uint64_t core_step(uint32_t why);
+ * `begun_ns`: when our work at this boundary began, by clock_now_ns(), 0: not known; until the
+ * return it is told as our own work in the next step's record. Returns the steps done. */
+uint64_t core_step(uint32_t why, uint64_t begun_ns);
 
 uint64_t core_count(void);
 void core_plan_next(uint64_t count); /* 0: never */

@@ -258,7 +258,13 @@ static PyObject *py_step(PyObject *self, PyObject *const *args, Py_ssize_t count
         PyErr_Clear();
         core_fault();
     }
-    uint64_t done = core_step(why);
+    unsigned long long begun_ns = count > 1 ? PyLong_AsUnsignedLongLong(args[1]) : 0;
+    if (begun_ns == (unsigned long long)-1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        core_fault();
+        begun_ns = 0;
+    }
+    uint64_t done = core_step(why, begun_ns);
     if (__builtin_expect(user_type != NULL, 0)) {
         PyErr_Restore(user_type, user_value, user_trace);
         user_type = user_value = user_trace = NULL;
@@ -401,7 +407,8 @@ static PyMethodDef methods[] = {
     {"plan_next", FASTCALL(py_plan_next), METH_FASTCALL,
      "plan_next(count): when plan() is called; 0: never"},
     {"step", FASTCALL(py_step), METH_FASTCALL,
-     "step(why=0) -> int: the end of a step; returns the steps done"},
+     "step(why=0, begun_ns=0) -> int: the end of a step; returns the steps done; begun_ns: when "
+     "our work at it began (time.monotonic_ns)"},
     {"variant", FASTCALL(py_variant), METH_FASTCALL, "variant(key): settings in force from now on"},
     {"dirty", FASTCALL(py_dirty), METH_FASTCALL, "dirty(why): the step in progress is not clean"},
     {"mark", FASTCALL(py_mark), METH_FASTCALL,

@@ -80,9 +80,9 @@ size_t tables_print(char *ret_text, size_t room) {
         put(&text, ":%u", 1u << bit);
     }
     put(&text,
-        "},\"valid\":{\"data\":%d,\"forward\":%d,\"backward\":%d,\"optimizer\":%d,\"ops\":%d},"
+        "},\"valid\":{\"data\":%d,\"forward\":%d,\"backward\":%d,\"optimizer\":%d,\"own\":%d},"
         "\"frames\":{",
-        STEP_HAS_DATA, STEP_HAS_FORWARD, STEP_HAS_BACKWARD, STEP_HAS_OPTIMIZER, STEP_HAS_OPS);
+        STEP_HAS_DATA, STEP_HAS_FORWARD, STEP_HAS_BACKWARD, STEP_HAS_OPTIMIZER, STEP_HAS_OWN);
     bool is_first = true;
 #define FRAME(symbol, id, help)                                                                    \
     put(&text, "%s\"" #symbol "\":%d", is_first ? "" : ",", id);                                   \

@@ -20,7 +20,7 @@ enum step_valid {
     STEP_HAS_FORWARD = 1 << 1,
     STEP_HAS_BACKWARD = 1 << 2,
     STEP_HAS_OPTIMIZER = 1 << 3,
-    STEP_HAS_OPS = 1 << 4,
+    STEP_HAS_OWN = 1 << 4,
     STEP_HAS_RSS = 1 << 5,
     STEP_HAS_CPU = 1 << 6,    /* cpu_bytes and cpu_peak_bytes */
     STEP_HAS_DEVICE = 1 << 7, /* device_bytes and device_peak_bytes */
@@ -35,7 +35,7 @@ struct step_record {
     uint64_t data_ns, forward_ns, backward_ns, optimizer_ns;
     uint64_t rss_bytes, cpu_bytes, cpu_peak_bytes, device_bytes, device_peak_bytes;
     uint32_t variant; /* key of the settings in force, 0: as written; see settings_key() */
-    uint32_t ops;
+    uint32_t own_ns;  /* inductop's own work at the boundary before the step, which is part of its time; waits for others there too */
     uint32_t valid;   /* enum step_valid */
     uint32_t why;     /* enum step_why; 0: clean */
     uint32_t seq;     /* counts every record made, also those dropped: a gap is a loss */

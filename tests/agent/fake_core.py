@@ -75,7 +75,7 @@ def propose(identity: int, settings: Any, at: int, by: str = "viewer") -> None:
     _open[identity] = {"at": at, "payload": json.dumps({"by": by, "schedule": schedule}).encode()}
 
 
-def step(flags: int = 0) -> int:
+def step(flags: int = 0, begun_ns: int = 0) -> int:
     global _count, _why, _running, _plan
     if _forked:
         return 0

@@ -296,7 +296,7 @@ static void run_core(void) {
     for (uintptr_t i = 0; i < 2; i++) pthread_create(&producer[i], NULL, produce, (void *)i);
     while (!atomic_load(&stop)) {
         nap_us(100);
-        keep_together(0, core_step(0));
+        keep_together(0, core_step(0, 0));
     }
     for (int i = 0; i < 2; i++) pthread_join(producer[i], NULL);
 }

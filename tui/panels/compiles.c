@@ -233,6 +233,7 @@ static void detail(void *state, const struct view *view, struct area area) {
     const struct snapshot_variant *variant = snapshot_variant(view->snapshot, compile->variant);
     int y = draw_cause(body, 0, compile, cause_of(view->snapshot, compile));
     y = draw_limits(body, y, compile);
+    y = view_line(body, y, "compile id", compile->id, STYLE_PLAIN);
     y = view_line(body, y, "under", variant && variant->label ? variant->label : "-", STYLE_PLAIN);
     y = draw_pairs(body, y, "graph", compile->graph);
     y = draw_pairs(body, y, "caches", compile->cache);

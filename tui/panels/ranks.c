@@ -129,11 +129,13 @@ NUMBER(compile_number, rank->compile_s *ns_of_s)
 NUMBER(recompiles_number, (double)rank->recompiles)
 NUMBER(breaks_number, (double)rank->breaks)
 NUMBER(comm_number, rank->traffic.ms *ns_of_ms)
+NUMBER(own_number, rank->own_ms *ns_of_ms)
 NUMBER(memory_number, memory_of(rank))
 NUMBER(peak_number, peak_of(rank))
 
 SHOW(show_step, format_count(rank->has_step ? (double)rank->step : NAN))
 SHOW(show_compile, format_duration(rank->compile_s *ns_of_s))
+SHOW(show_own, format_duration(rank->own_ms *ns_of_ms))
 SHOW(show_recompiles, format_count((double)rank->recompiles))
 SHOW(show_breaks, format_count((double)rank->breaks))
 SHOW(show_memory, format_bytes(memory_of(rank)))
@@ -182,8 +184,9 @@ static void put_state(struct table_cell *cell, const struct snapshot *snapshot,
     show_put(cell, state_style(activity), snapshot_activity_name(activity));
     if (activity == ACTIVITY_COMPILING) {
         idle = snapshot->now - rank->compiling_t;
-        show_printf(cell, state_style(activity), "compiling %s%s%s", format_duration(fmax(idle, 0) * ns_of_s).text,
-                    rank->compiling[0] ? ": " : "", rank->compiling);
+        show_printf(cell, state_style(activity), "compiling %s%s%s",
+                    format_duration(fmax(idle, 0) * ns_of_s).text, rank->compiling[0] ? ": " : "",
+                    rank->compiling);
         return;
     }
     size_t size = strlen(cell->text);
@@ -222,6 +225,8 @@ static const struct table_column columns[] = {
      peak_number},
     {"comm", "comm", "ms of a step in NCCL's collectives, waiting for other ranks included", 7, 0,
      ALIGN_RIGHT, true, 9, 1e6, show_comm, comm_number, .if_told = true},
+    {"own", "own", "what inductop itself takes of a step, mean of clean ones", 7, 0, ALIGN_RIGHT,
+     true, 10, 1e3, show_own, own_number, .if_told = true},
     {"state", "state", "what it does", 9, 1, ALIGN_LEFT, false, 0, 0, show_state, NULL},
 };
 
@@ -261,7 +266,7 @@ static void draw_phases(const struct snapshot_rank *rank, struct area card) {
                                  {rank->backward_ms, STYLE_INTERVAL},
                                  {rank->optimizer_ms, STYLE_WARN},
                                  {rest > 0 ? rest : NAN, STYLE_DIM}};
-    bool has_phases = !isnan(rank->forward_ms) || !isnan(rank->data_ms);
+    bool has_phases = !isnan(rank->backward_ms) || !isnan(rank->data_ms);
     if (has_phases) {
         parts_draw(parts, ARRAY_SIZE(parts), area_part(card, (struct rect){1, 1, 56, 1}));
         snprintf(text, sizeof text, "data %s   forward %s   backward %s   optimizer %s ms",
@@ -391,11 +396,25 @@ static int torch_lines(struct area area, int y, const struct snapshot_rank *rank
     return y;
 }
 
-static void resident_line(struct area area, int y, const struct snapshot_rank *rank) {
+static void own_line(struct area area, int y, const struct snapshot_rank *rank) {
+    char text[200];
+    uint64_t lost = rank->dropped[0] + rank->dropped[1];
+    if (isnan(rank->own_ms)) return;
+    snprintf(text, sizeof text, "%s a step, %.2g %% of it; %s in all; %s",
+             format_duration(rank->own_ms * ns_of_ms).text, 100 * rank->own_ms / rank->median_ms,
+             format_duration(rank->own_all_ms * ns_of_ms).text, lost ? "" : "nothing was dropped");
+    if (lost)
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "%llu steps and %llu events were dropped", (unsigned long long)rank->dropped[0],
+                 (unsigned long long)rank->dropped[1]);
+    line(area, y, "inductop", text);
+}
+
+static int resident_line(struct area area, int y, const struct snapshot_rank *rank) {
     char text[100];
     snprintf(text, sizeof text, "%s now, the most %s", format_bytes(rank->rss).text,
              format_bytes(rank->rss_peak).text);
-    line(area, y, "resident", isnan(rank->rss) ? "" : text);
+    return line(area, y, "resident", isnan(rank->rss) ? "" : text);
 }
 
 static void detail(void *state, const struct view *view, struct area area) {
@@ -438,7 +457,8 @@ static void detail(void *state, const struct view *view, struct area area) {
         add_peak(use, text + size, sizeof text - (size_t)size);
         y = line(body, y, "settings", text);
     }
-    resident_line(body, y, rank);
+    y = resident_line(body, y, rank);
+    own_line(body, y, rank);
 }
 
 static int rows(const struct view *view) {

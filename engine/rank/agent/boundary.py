@@ -15,6 +15,7 @@ from typing import Any
 
 from . import core, units
 
+OWN = 1 << 4  # bit of enum step_valid (engine/wire/record.h)
 IDLE = 16  # steps of others after which an optimizer has left the cycle
 
 pending = False  # the next boundary has more to do than to count
@@ -28,7 +29,7 @@ any_made = False
 _idle = 0
 _last = _before = 0
 _stepped_since_update = True
-_step: Callable[[], int] | None = None
+_step: Callable[[int, int], int] | None = None
 _handle: Any = None
 _hook: Callable[[Any, Any, Any], None]
 _graph_task: Callable[[], int] = int
@@ -48,7 +49,7 @@ def wake() -> None:
     pending = True
 
 
-def started(step: Callable[[], int]) -> None:
+def started(step: Callable[[int, int], int]) -> None:
     global _step
     _step = step
 
@@ -62,41 +63,46 @@ def optimizers() -> list[Any]:
     return [o for ref in _seen if (o := ref()) is not None]
 
 
-def _tick() -> None:
-    """The boundary itself."""
+def _tick(begun_ns: int) -> None:
+    """The boundary itself. begun_ns: when our work at it began; how long it takes is told as our own in the step that begins here."""
     global _last, _before, pending
     if _step is None:
         if not first():
             return
-    _before, _last = _last, time.perf_counter_ns()
+    _before, _last = _last, begun_ns
     if pending:
         pending = False
         before_count()
-        after_count(_step())
+        count = _step(0, begun_ns)
+        counted_ns = time.monotonic_ns()
+        after_count(count)
+        core.loaded().mark(OWN, time.monotonic_ns() - counted_ns)
     else:
-        _step()
+        _step(0, begun_ns)
 
 
 def step_done(optimizer: Any, args: Any, kwargs: Any) -> None:
     """Global post hook of optimizers."""
     global _idle, _stepped_since_update
     try:
+        begun_ns = time.monotonic_ns()
         _stepped_since_update = True
         if optimizer is _pacer() and _graph_task() == -1 and threading.get_ident() == thread:
             _idle = 0
-            _tick()
-        elif not inert:
-            _other(optimizer)
+            _tick(begun_ns)
+        elif not inert and _paces_now(optimizer):
+            _tick(begun_ns)
     except Exception as error:
         core.trouble("boundary", error)
 
 
-def _other(optimizer: Any) -> None:
+def _paces_now(optimizer: Any) -> bool:
+    """An optimizer that did not pace so far: does a step end here on its account?"""
     global _after_backward, _idle, _pacer, in_backward, thread
     if thread is None:
         thread = threading.get_ident()
     if threading.get_ident() != thread:
-        return
+        return False
     known = any(ref() is optimizer for ref in _seen)
     if _step is not None:
         core.loaded().stepped()
@@ -108,13 +114,13 @@ def _other(optimizer: Any) -> None:
         if _pacer() is None and not in_backward:
             in_backward = True
             listen_to_calls()
-        return
+        return False
     if not known:
         _seen.append(weakref.ref(optimizer))
         new_optimizer()
         if _others_wait(optimizer) and not any(r() is optimizer for r in _early):
             _early.append(weakref.ref(optimizer))
-            return
+            return False
         _pace(optimizer)
     elif any(ref() is optimizer for ref in _early) and _pacer() is None:
         _pace(optimizer)  # it came round again, and the others did not come
@@ -123,8 +129,8 @@ def _other(optimizer: Any) -> None:
         if _pacer() is None or _idle >= IDLE:
             _pace(optimizer)
         else:
-            return
-    _tick()
+            return False
+    return True
 
 
 def _pace(optimizer: Any) -> None:
@@ -154,6 +160,7 @@ def call_begins(unit: Any) -> None:
     """Listener of units until an optimizer paces."""
     global _after_backward
     try:
+        begun_ns = time.monotonic_ns()
         if inert or (thread is not None and threading.get_ident() != thread):
             return
         if _graph_task() != -1 or len(units.on_stack()) > 1:
@@ -166,7 +173,7 @@ def call_begins(unit: Any) -> None:
             _after_backward = False
         elif not _paces(unit):
             return
-        _tick_by_call()
+        _tick_by_call(begun_ns)
     except Exception as error:
         core.trouble("boundary", error)
 
@@ -187,12 +194,12 @@ def _paces(unit: Any) -> bool:
     return _calls > 1
 
 
-def _tick_by_call() -> None:
+def _tick_by_call(begun_ns: int) -> None:
     from . import switch
 
     switch.by_call = True
     try:
-        _tick()
+        _tick(begun_ns)
     finally:
         switch.by_call = False
 

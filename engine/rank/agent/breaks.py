@@ -25,6 +25,7 @@ UNNAMED = (
 
 _read = 0
 _told: OrderedDict[Key, Break] = OrderedDict()
+_changed: dict[Key, Break] = {}  # since the last that was told
 _registry: dict[str, str] | None = None
 
 
@@ -96,6 +97,9 @@ def poll(compiled: list[Compiled]) -> None:
             units[id(one.unit)] = one.unit
     for one in failed:
         _from_failure(one)
+    for told in _changed.values():
+        told.tell()
+    _changed.clear()
     for unit in units.values():
         runs.look_at(unit, _ran)
 
@@ -209,8 +213,7 @@ def _count(key: Key, reason: str, **facts: Any) -> Break:
             _told.popitem(last=False)
     told.facts.update(facts)
     told.count += 1
-    if not (told.count & (told.count - 1) and told.count % 256):
-        told.tell()  # at 1, 2, 4, 8, ... and every 256
+    _changed[key] = told
     return told
 
 

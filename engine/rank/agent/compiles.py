@@ -29,7 +29,7 @@ _last: Any = None
 _listener: Any = None
 _end_listener: Any = None
 _begun: OrderedDict[str, Begun] = OrderedDict()
-_seen: set[tuple[Any, Any]] = set()  # (code, spec of the unit) that was compiled since the last reset
+_seen: set[tuple[Any, Any]] = set()  # (code or number of its object, spec of the unit) that was compiled since the last reset
 _codes: set[Any] = set()
 
 
@@ -215,13 +215,16 @@ def _trigger(record: Any, code: Any, begun: Begun | None) -> str:
         return "runtime"
     if getattr(record, "is_forward", True) is False:
         return "backward"
-    pair = (code, begun.spec if begun is not None else None)
-    trigger = "first" if code not in _codes else "recompile" if pair in _seen else "variant"
-    if trigger == "recompile" and _is_first_of_code(record) and str(code[2]).startswith("torch_dynamo_resume_in_"):
-        trigger = "first"  # what follows a graph break is made anew with each version of what is before it
+    spec, is_first = begun.spec if begun is not None else None, _is_first_of_code(record)
+    follows_break = str(code[2]).startswith("torch_dynamo_resume_in_")  # made anew with each version of what is before the break
+    pairs = {(code, spec), (str(record.compile_id).strip("[]").partition("/")[0], spec)}
+    if code not in _codes or (is_first and follows_break):
+        trigger = "first"
+    else:
+        trigger = "recompile" if (pairs <= _seen or (is_first and pairs & _seen)) else "variant"
     if not getattr(record, "fail_type", None):
         _codes.add(code)
-        _seen.add(pair)
+        _seen.update(pairs)
     return trigger
 
 

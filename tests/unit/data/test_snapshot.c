@@ -32,7 +32,6 @@ static void test_missing_is_never_0(void **state) {
                               rank->p95_ms,
                               rank->rate,
                               rank->data_ms,
-                              rank->ops,
                               rank->rss,
                               rank->rss_peak,
                               rank->cpu_bytes,

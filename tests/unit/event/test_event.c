@@ -180,7 +180,7 @@ static void test_step_record_tells_all(void **state) {
         .forward_ns = 2000000,
         .backward_ns = 3000000,
         .optimizer_ns = 4000000,
-        .ops = 12,
+        .own_ns = 12000,
         .rss_bytes = 1,
         .cpu_bytes = 2,
         .cpu_peak_bytes = 3,
@@ -196,8 +196,8 @@ static void test_step_record_tells_all(void **state) {
         buf_text(&buf),
         "{\"v\":1,\"kind\":\"step\",\"t\":0.0,\"rank\":0,\"step\":0,\"data_ms\":1."
         "0,\"forward_ms\":2.0,\"backward_ms\":3.0,"
-        "\"optimizer_ms\":4.0,\"variant\":0,\"clean\":false,\"why\":[\"first\","
-        "\"compile\"],\"ops\":12,\"rss\":1,"
+        "\"optimizer_ms\":4.0,\"own_ms\":0.012,\"variant\":0,\"clean\":false,\"why\":[\"first\","
+        "\"compile\"],\"rss\":1,"
         "\"cpu_bytes\":2,\"cpu_peak\":3,\"device_bytes\":4,\"device_peak\":5,\"allocs\":6}");
     assert_int_equal(event_check(&event, NULL), 0);
     event_done(&event);

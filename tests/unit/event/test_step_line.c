@@ -35,7 +35,7 @@ static struct step_record any_record(void) {
         .device_bytes = next(UINT64_C(1) << 36),
         .device_peak_bytes = 0,
         .variant = (uint32_t)next(UINT64_C(1) << 31),
-        .ops = (uint32_t)next(100000),
+        .own_ns = 100 + (uint32_t)next(100000),
         .allocs = (uint32_t)next(100000),
         .valid = (uint32_t)next(512),
         .why = next(2) ? (uint32_t)next(512) : 0,

@@ -22,6 +22,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 LIB = Path(os.environ.get("INDUCTOP_LIB") or ROOT / "build/lib/inductop") / "agent/inductop_agent"
+WHY_OWN = 1 << 9
 BOUND = 20.0  # seconds; every wait has a condition and this bound
 
 HELLO, EVENT, STEPS, COMMAND, BEAT, STATE, VOTE, PREPARE, ABANDON = range(1, 10)
@@ -83,7 +84,7 @@ class Connection:
         return [payload for k, payload in self.frames if k == kind]
 
     def steps(self) -> list[dict[str, int]]:
-        names = "step end dur data forward backward optimizer rss cpu cpu_peak device device_peak variant ops valid why seq allocs"
+        names = "step end dur data forward backward optimizer rss cpu cpu_peak device device_peak variant own valid why seq allocs"
         found = []
         for payload in self.of(STEPS):
             assert len(payload) % STEP.size == 0
@@ -584,6 +585,13 @@ def test_readings_and_dirty_bits_go_into_the_step_in_progress(engine: Engine, sc
         threading.Thread(target=core.dirty, args=(2,)).start()
         wait(lambda: threading.active_count() == 1)
         core.step(32)
+        begun = time.monotonic_ns()
+        core.step()
+        time.sleep(0.002)
+        core.step(0, begun)
+        core.step(0, time.monotonic_ns())
+        core.step()
+        core.step(0, time.monotonic_ns() + 10**12)
         core.step()
         for bad in (0, 3, 32, 1 << 20):
             try:
@@ -596,9 +604,12 @@ def test_readings_and_dirty_bits_go_into_the_step_in_progress(engine: Engine, sc
     conn.until(lambda: conn.ended)
     assert run.end() == []
     steps = conn.steps()
-    assert steps[1]["data"] == 750 and steps[1]["ops"] == 42 and steps[1]["forward"] >= 2_000_000
+    assert steps[1]["data"] == 750 and steps[1]["own"] == 42 and steps[1]["forward"] >= 2_000_000
     assert steps[1]["valid"] & 31 == 19 and steps[2]["valid"] & 31 == 0
-    assert steps[1]["why"] == 2 | 32 and steps[2]["why"] == 0
+    assert steps[1]["why"] == 2 | 32 and steps[2]["why"] == 0 and steps[2]["own"] == 0
+    assert steps[2]["valid"] & 16 == steps[3]["valid"] & 16 == 0
+    assert steps[4]["own"] >= 2_000_000 and steps[4]["why"] == WHY_OWN, steps[4]  # that of the boundary before it
+    assert 0 < steps[5]["own"] < 2_000_000 and steps[7]["own"] == 0, steps  # it cannot have begun later
 
 
 def test_timed_callables_are_the_phases_and_leave_no_trace(engine: Engine, script) -> None:

@@ -1,0 +1,14 @@
+#include <stdlib.h>
+void nvrtcVersion(void){abort();}
+void nvrtcCreateProgram(void){abort();}
+void nvrtcAddNameExpression(void){abort();}
+void nvrtcGetProgramLog(void){abort();}
+void nvrtcDestroyProgram(void){abort();}
+void nvrtcGetPTXSize(void){abort();}
+void nvrtcGetCUBINSize(void){abort();}
+void nvrtcGetErrorString(void){abort();}
+void nvrtcCompileProgram(void){abort();}
+void nvrtcGetProgramLogSize(void){abort();}
+void nvrtcGetCUBIN(void){abort();}
+void nvrtcGetLoweredName(void){abort();}
+void nvrtcGetPTX(void){abort();}
