@@ -72,8 +72,13 @@ def test_classes_of_breaks(job):
     told = {}
     for one in done.of("break"):
         told.setdefault(one["line"], []).append(one)
-    assert set(told) == set(lines), {line: told.get(line) for line in set(told) ^ set(lines)}
+    untold = set()
+    if "graph break in loop" not in registry:  # up to 2.9 such a frame is given up without a trace in torch's records
+        untold = {line for line, (code, *_) in zip(lines, CASES, strict=True) if "for _ in range" in code}
+    assert set(told) == set(lines) - untold, {line: told.get(line) for line in set(told) ^ set(lines)}
     for line, (code, kind, effect, inside) in zip(lines, CASES, strict=True):
+        if line in untold:
+            continue
         is_known = kind in registry  # each torch has its own classes, and the first had none
         one = next((one for one in told[line] if one.get("class") == kind or not is_known), None)
         assert one is not None, (kind, told[line])
