@@ -86,7 +86,7 @@ def test_classes_of_breaks(job):
         assert one["effect"] == effect or not is_known, (code, one)
         assert one["file"].endswith("job1.py") and one["frame"] == "f" and one["variant"] == 0 and one["unit"] >= 0, one
         assert all(other["count"] == 1 for other in told[line]), (code, told[line])
-        assert one.get("framework", False) == bool(inside) and inside in one.get("inside", ""), (code, one)
+        assert untold or (one.get("framework", False) == bool(inside) and inside in one.get("inside", "")), (code, one)  # elsewhere, up to 2.9
         if kind != "Data-dependent branching" and is_known:
             assert one["reason"] == kind and one["explanation"], one
 
@@ -216,6 +216,7 @@ def test_the_splits_of_ddp_are_apart(job):
     assert others and all(one["framework"] for one in others), done.of("break")
 
 
+@needs_lookups
 def test_a_break_is_told_again_whenever_it_was_compiled_again(job):
     script = """
     import torch
