@@ -27,6 +27,14 @@ static json_t *set_to_json(const struct settings *set) {
     return object;
 }
 
+static uint32_t key_of(const json_t *object) {
+    struct settings set = SETTINGS_INIT;
+    set_from_json(&set, object);
+    uint32_t key = settings_key(&set);
+    settings_done(&set);
+    return key;
+}
+
 /* ---- telling */
 
 static json_t *settings_of_schedule(const json_t *schedule) {
@@ -36,14 +44,13 @@ static json_t *settings_of_schedule(const json_t *schedule) {
 void command_told(void *ctx, const struct proposal *proposal) {
     struct engine *engine = ctx;
     json_t *to = settings_of_schedule(proposal->schedule);
-    struct settings set = SETTINGS_INIT;
-    set_from_json(&set, to);
     struct event event = event_make(EVENT_SWITCH, engine_time(engine), "{sI ss sO sO sI ss}", "id",
                                     (json_int_t)proposal->id, "by", proposal->by, "from", proposal->from, "to", to,
-                                    "variant", (json_int_t)settings_key(&set), "status", proposal->status);
-    settings_done(&set);
+                                    "variant", (json_int_t)key_of(to), "status", proposal->status);
     if (proposal->reason) json_object_set_new(event.body, "reason", event_string(proposal->reason));
     if (proposal->tag) json_object_set(event.body, "tag", proposal->tag);
+    if (proposal->forget) json_object_set_new(event.body, "forgot", json_integer((json_int_t)key_of(proposal->forget)));
+    if (proposal->freed) json_object_set(event.body, "freed", proposal->freed);
     if (proposal->again) json_object_set_new(event.body, "again", json_true());
     if (proposal->at) json_object_set_new(event.body, "at", json_integer((json_int_t)proposal->at));
     char group[PAGE_KEY_ROOM];
@@ -110,7 +117,7 @@ static double longest_compile_s(const struct store *store, const char *group, ui
         const struct store_rank *rank = store_rank(store, i);
         for (size_t k = 0; strcmp(rank->group, group) == 0 && k < rank->use_count; k++) {
             const struct store_use *use = store_use(store, i, k);
-            if (use->variant == variant) *ret_is_known = true;
+            if (use->variant == variant && !use->is_let_go) *ret_is_known = true;
             if (use->compile_s > longest) longest = use->compile_s;
         }
     }
@@ -132,14 +139,42 @@ static bool is_too_slow(const struct engine *engine, const struct guest *member,
     return true;
 }
 
+/* Settings stay as they are; what was compiled under others goes. */
+static void forget(struct engine *engine, const struct guest *member, const json_t *command, json_t *settings) {
+    const json_t *pending = proposer_pending(engine->proposer, member->group_index);
+    const json_t *now = pending ? pending : store_current(engine->store, member->group);
+    uint32_t key = key_of(settings);
+    bool is_known;
+    longest_compile_s(engine->store, member->group, key, &is_known);
+    const char *reason = !key               ? "what the script compiles is its own"
+                         : key == key_of(now) ? "these settings are in force"
+                         : !is_known          ? "nothing ran under these settings here"
+                                              : NULL;
+    if (reason) {
+        refuse(engine, command, reason);
+        return;
+    }
+    proposer_propose(engine->proposer, &(struct proposal){.group = member->group_index,
+                                                          .by = "viewer",
+                                                          .from = json_deep_copy(now),
+                                                          .schedule = json_pack("[[io]]", 0, json_deep_copy(now)),
+                                                          .tag = json_incref(json_object_get(command, "tag")),
+                                                          .forget = json_incref(settings)});
+}
+
 static void propose(struct engine *engine, const json_t *command) {
     const char *reason = NULL;
     const json_t *change = json_object_get(command, "change");
+    json_t *forgotten = json_object_get(command, "forget");
     const struct guest *member = find_group(engine, json_string_value(json_object_get(command, "group")), &reason);
     if (json_is_true(json_object_get(engine->start, "readonly"))) reason = "this job runs with --readonly";
-    else if (!json_is_object(change) || !json_object_size(change)) reason = "nothing to change";
+    else if (!json_is_object(forgotten) && (!json_is_object(change) || !json_object_size(change))) reason = "nothing to change";
     if (reason || !member) {
         refuse(engine, command, reason);
+        return;
+    }
+    if (forgotten) {
+        forget(engine, member, command, forgotten);
         return;
     }
     struct settings set = SETTINGS_INIT, asked = SETTINGS_INIT;

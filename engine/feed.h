@@ -89,6 +89,8 @@ void feed_summary(const struct feed *feed, int width, struct buf *ret);
  * problem event when something is refused, facts.did else. */
 int feed_propose(struct feed *feed, const struct settings *change, const char *group,
                  const char *tag, struct err *err);
+int feed_forget(struct feed *feed, const struct settings *settings, const char *group,
+                const char *tag, struct err *err); /* lets go of what was compiled under them */
 int feed_baseline(struct feed *feed, const char *group, const char *tag, struct err *err);
 int feed_take_over(struct feed *feed, const char *tag, struct err *err);
 

@@ -76,10 +76,11 @@ static void take_event(struct engine *engine, struct guest *guest, const struct 
     else if (!event.has_rank) event_set_rank(&event, guest->rank);
     if (event.kind == EVENT_SWITCH) {
         proposer_result(engine->proposer, guest->peer, &event);
-        baselines_switch(engine->baselines, &event, guest);
+        if (!json_object_get(event.body, "forgot")) baselines_switch(engine->baselines, &event, guest);
     }
     if (event.kind == EVENT_BRIDGE && !engine->ended_ns) bridge_wanted(engine, &event);
     bool is_hooked = event.kind == EVENT_RANK && strcmp(event_text(&event, "state"), "hooked") == 0;
+    if (event.kind == EVENT_COMPILING) advice_compiling(engine);
     engine_tell(engine, &event, guest->group);
     if (is_hooked) restart_offer(engine, guest);
 }

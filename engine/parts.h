@@ -78,6 +78,7 @@ void intake_lost(struct engine *engine, struct guest *guest, const char *state, 
 
 /* advice.c: findings. */
 void advice_turn(struct engine *engine);
+void advice_compiling(struct engine *engine); /* somebody begins or ends to compile: look within a tenth of a second */
 void advice_look(struct engine *engine); /* now */
 
 /* stalled.c: takes over the guest of a rank whose connection ended while its process lived. */

@@ -119,7 +119,7 @@ static bool is_deeper(const struct app *app) {
 }
 
 static unsigned scopes_of(const struct app *app) {
-    if (app->is_asking) return keymap_scopes(KEY_SCOPE_DIALOG);
+    if (app->question) return keymap_scopes(KEY_SCOPE_DIALOG);
     if (app->is_input) return keymap_scopes(KEY_SCOPE_JOB);
     if (app->purpose != PURPOSE_NONE) return keymap_scopes(KEY_SCOPE_FIELD);
     const struct panel_class *class = app_focus_class(app);
@@ -150,7 +150,7 @@ void app_refresh(struct app *app) {
     view->has_terminal = app->terminal != NULL;
     view->is_input = app->is_input;
     view->unsaved = app->terminal ? job_terminal_unsaved(app->terminal) : 0;
-    view->question = app->is_asking ? app_question : NULL;
+    view->question = app->question;
     view->answer = app->answer;
     view->scopes = scopes_of(app);
     for (size_t i = 0; i < count; i++)
@@ -285,7 +285,7 @@ void app_output(struct app *app, const char *bytes, size_t size) {
 }
 
 bool app_wants_bytes(const struct app *app) {
-    return app->is_input && app->terminal && !app->is_asking;
+    return app->is_input && app->terminal && !app->question;
 }
 
 size_t app_type(struct app *app, const char *bytes, size_t size) {
@@ -332,6 +332,7 @@ struct app *app_free(struct app *app) {
     shelf_free(app->presets);
     staging_done(&app->staging);
     settings_done(&app->request.change);
+    app_forget_done(app);
     canvas_free(app->drawn);
     buf_done(&app->copied);
     free(app->support);

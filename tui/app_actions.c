@@ -100,9 +100,8 @@ static unsigned do_redraw(struct app *app, int argument) {
 /* ---- moving ---- */
 
 static unsigned move(struct app *app, enum table_move where) {
-    if (app->is_asking) {
-        if (where == TABLE_UP || where == TABLE_DOWN)
-            app->answer = (app->answer + (where == TABLE_UP ? ANSWER_COUNT - 1 : 1)) % ANSWER_COUNT;
+    if (app->question) {
+        if (where == TABLE_UP || where == TABLE_DOWN) app_question_move(app, where == TABLE_UP ? -1 : 1);
         return 0;
     }
     const struct panel_class *class = app_focus_class(app);
@@ -299,6 +298,7 @@ static handler *const handlers[ACTION_COUNT] = {
     [ACTION_UNSTAGE] = app_do_unstage,
     [ACTION_UNDO] = app_do_undo,
     [ACTION_BASELINE] = app_do_baseline,
+    [ACTION_LET_GO] = app_do_forget,
     [ACTION_PRESETS] = app_do_presets,
     [ACTION_SAVE_PRESET] = app_do_save_preset,
     [ACTION_LOG] = do_log,

@@ -13,7 +13,7 @@
 #include "tui/staging.h"
 #include "tui/view.h"
 
-enum { APP_TAG_SIZE = 48, APP_MESSAGE_SIZE = 400 };
+enum { APP_TAG_SIZE = 48, APP_MESSAGE_SIZE = 400, FORGET_MOST = 8 };
 
 /* What a line that takes text is for. */
 enum purpose {
@@ -28,7 +28,7 @@ enum purpose {
 };
 
 /* What is asked of the engine when a handler returns ACTION_EFFECT_SEND. */
-enum request_kind { REQUEST_NONE, REQUEST_PROPOSE, REQUEST_BASELINE };
+enum request_kind { REQUEST_NONE, REQUEST_PROPOSE, REQUEST_FORGET, REQUEST_BASELINE };
 
 struct request {
     enum request_kind kind;
@@ -36,6 +36,13 @@ struct request {
     char tag[APP_TAG_SIZE]; /* it comes back in what becomes of it */
     bool is_open;           /* sent, and not known yet what became of it */
     uint64_t problems;      /* told when it was sent */
+};
+
+/* The question which settings to let go of. */
+struct forget {
+    const char *lines[FORGET_MOST + 3]; /* it, "keep all", one for each, NULL */
+    uint32_t variants[FORGET_MOST];
+    size_t count;
 };
 
 struct app {
@@ -53,8 +60,11 @@ struct app {
     int view_before_help;
     struct job_terminal *terminal;       /* lent; NULL: the job has none */
     int terminal_width, terminal_height; /* of the screen when the job's terminal was last fitted */
-    bool is_front, is_input, is_asking, is_frozen;
-    int answer; /* of the question, from 0 */
+    bool is_front, is_input, is_frozen;
+    const char *const *question; /* see view.question */
+    unsigned (*answered)(struct app *app, int answer);
+    int answer; /* the one marked, from 0 */
+    struct forget forget;
     struct field field;
     enum purpose purpose;
     char filter_before[FIELD_SIZE], help_filter[FIELD_SIZE],
@@ -81,10 +91,13 @@ void app_show(struct app *app, int view);
 /* app_keys.c */
 void app_ask(struct app *app, enum purpose purpose, const char *caption, const char *text);
 
-/* The question before leaving: that, then the answers. */
-enum answer { ANSWER_LEAVE, ANSWER_INTERRUPT, ANSWER_STAY, ANSWER_COUNT };
-extern const char *const app_question[];
-unsigned app_answer(struct app *app, enum answer answer);
+/* app_job.c: asks; `question` is lent, `answered` is called with the answer that is taken. */
+void app_question_open(struct app *app, const char *const *question, unsigned (*answered)(struct app *app, int answer));
+void app_question_move(struct app *app, int by);
+
+/* app_forget.c */
+unsigned app_do_forget(struct app *app, int argument);
+void app_forget_done(struct app *app);
 
 /* app_job.c */
 unsigned app_do_input(struct app *app, int argument);
@@ -108,6 +121,7 @@ unsigned app_accept_columns(struct app *app, const char *text);
 void app_recall_columns(struct app *app);
 
 /* app_turning.c: what is turned, and what goes to the engine */
+unsigned app_request(struct app *app, enum request_kind kind, const char *what, const struct settings *change);
 unsigned app_do_toggle(struct app *app, int argument);
 unsigned app_do_stage_next(struct app *app, int argument);
 unsigned app_do_stage_previous(struct app *app, int argument);

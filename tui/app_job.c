@@ -26,7 +26,9 @@ unsigned app_do_input_end(struct app *app, int argument) {
     return 0;
 }
 
-const char *const app_question[] = {
+enum answer { ANSWER_LEAVE, ANSWER_INTERRUPT, ANSWER_STAY };
+
+static const char *const leaving[] = {
     "The job runs",
     "leave: the job goes on, inductop attach comes back",
     "interrupt the job, as ^C does",
@@ -34,8 +36,20 @@ const char *const app_question[] = {
     NULL,
 };
 
-unsigned app_answer(struct app *app, enum answer answer) {
-    app->is_asking = false;
+void app_question_open(struct app *app, const char *const *question, unsigned (*answered)(struct app *app, int answer)) {
+    app->question = question;
+    app->answered = answered;
+    app->answer = 0;
+}
+
+void app_question_move(struct app *app, int by) {
+    int count = 0;
+    while (app->question[1 + count]) count++;
+    app->answer = (app->answer + count + by) % count;
+}
+
+static unsigned answered(struct app *app, int answer) {
+    app->question = NULL;
     if (answer == ANSWER_LEAVE) return ACTION_EFFECT_LEAVE;
     if (answer != ANSWER_INTERRUPT) return 0;
     bool is_there = app->terminal && job_terminal_take_charge(app->terminal);
@@ -50,8 +64,7 @@ unsigned app_answer(struct app *app, enum answer answer) {
 static unsigned leave(struct app *app, bool asks_first) {
     if (!asks_first || app->view.is_tape || app->view.state == VIEW_ENDED)
         return ACTION_EFFECT_LEAVE;
-    app->is_asking = true;
-    app->answer = ANSWER_LEAVE;
+    app_question_open(app, leaving, answered);
     return 0;
 }
 
@@ -63,30 +76,31 @@ unsigned app_do_leave(struct app *app, int argument) {
 /* A screen that came later is left by q without a question; ^C may be meant for the job. */
 unsigned app_do_interrupt(struct app *app, int argument) {
     (void)argument;
-    return app->is_asking ? app_answer(app, ANSWER_INTERRUPT)
-                          : leave(app, app->is_front || app->terminal);
+    return app->question == leaving ? answered(app, ANSWER_INTERRUPT) : leave(app, app->is_front || app->terminal);
 }
 
 unsigned app_do_accept(struct app *app, int argument) {
     (void)argument;
-    return app->is_asking ? app_answer(app, (enum answer)app->answer) : 0;
+    if (!app->question) return 0;
+    app->question = NULL;
+    return app->answered(app, app->answer);
 }
 
 unsigned app_do_cancel(struct app *app, int argument) {
     (void)argument;
-    app->is_asking = false;
+    app->question = NULL;
     return 0;
 }
 
 unsigned app_do_next_choice(struct app *app, int argument) {
     (void)argument;
-    app->answer = (app->answer + 1) % ANSWER_COUNT;
+    if (app->question) app_question_move(app, 1);
     return 0;
 }
 
 unsigned app_do_previous_choice(struct app *app, int argument) {
     (void)argument;
-    app->answer = (app->answer + ANSWER_COUNT - 1) % ANSWER_COUNT;
+    if (app->question) app_question_move(app, -1);
     return 0;
 }
 

@@ -96,8 +96,7 @@ unsigned app_do_unstage(struct app *app, int argument) {
 
 /* ---- what goes to the engine ---- */
 
-static unsigned request(struct app *app, enum request_kind kind, const char *what,
-                        const struct settings *change) {
+unsigned app_request(struct app *app, enum request_kind kind, const char *what, const struct settings *change) {
     app->request.kind = kind;
     settings_clear(&app->request.change);
     if (change) settings_copy(&app->request.change, change);
@@ -113,6 +112,8 @@ void app_send(struct app *app) {
     int rc = 0;
     if (ours->kind == REQUEST_PROPOSE)
         rc = feed_propose(app->feed, &ours->change, group, ours->tag, &err);
+    else if (ours->kind == REQUEST_FORGET)
+        rc = feed_forget(app->feed, &ours->change, group, ours->tag, &err);
     else if (ours->kind == REQUEST_BASELINE)
         rc = feed_baseline(app->feed, group, ours->tag, &err);
     else
@@ -158,7 +159,7 @@ unsigned app_do_apply(struct app *app, int argument) {
     else if (!app->view.group)
         app_tell(app, STYLE_WARN, "no rank is there yet");
     else
-        return request(app, REQUEST_PROPOSE, "screen", &app->staging.change);
+        return app_request(app, REQUEST_PROPOSE, "screen", &app->staging.change);
     return 0;
 }
 
@@ -169,7 +170,7 @@ static const struct snapshot_pairs *undo_target(const struct app *app, bool *ret
     for (size_t i = 0; i < app->snapshot->switch_count; i++) {
         const struct snapshot_switch *change = app->snapshot->switches[i];
         bool is_ours = app->view.group && strcmp(change->group, app->view.group->key) == 0;
-        if (!is_ours || change->status != SWITCH_APPLIED || !strcmp(change->by, "baseline") ||
+        if (!is_ours || change->is_forget || change->status != SWITCH_APPLIED || !strcmp(change->by, "baseline") ||
             !strcmp(change->by, "engine"))
             continue;
         if (change->tag && strstr(change->tag, "undo-"))
@@ -197,7 +198,7 @@ unsigned app_do_undo(struct app *app, int argument) {
     settings_copy(&way.now, &app->staging.now);
     staging_aim(&way, &target);
     if (way.change.count)
-        effects = request(app, REQUEST_PROPOSE, "undo", &way.change);
+        effects = app_request(app, REQUEST_PROPOSE, "undo", &way.change);
     else
         app_tell(app, STYLE_PLAIN, "the settings before the last change are in force");
     staging_done(&way);
@@ -207,7 +208,7 @@ unsigned app_do_undo(struct app *app, int argument) {
 
 unsigned app_do_baseline(struct app *app, int argument) {
     (void)argument;
-    if (app->view.group) return request(app, REQUEST_BASELINE, "baseline", NULL);
+    if (app->view.group) return app_request(app, REQUEST_BASELINE, "baseline", NULL);
     app_tell(app, STYLE_WARN, "no rank is there yet");
     return 0;
 }

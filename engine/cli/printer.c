@@ -77,10 +77,11 @@ void printer_text(struct buf *ret_lines, const char *text) {
     }
 }
 
-static const char *label_of(const struct printer *printer, const struct event *event) {
+/* Of the settings that a field of the event names. */
+static const char *label_of(const struct printer *printer, const struct event *event, const char *field) {
     char key[24];
     int64_t variant = 0;
-    if (!event_int(event, "variant", &variant)) return "?";
+    if (!event_int(event, field, &variant)) return "?";
     if (variant == 0) return "as written";
     snprintf(key, sizeof key, "%" PRId64, variant);
     const char *label = json_string_value(json_object_get(printer->labels, key));
@@ -147,7 +148,7 @@ static void say_compile(struct printer *printer, const struct event *event, stru
     who(event, text);
     buf_printf(text, "compile %s (%s) %.1f s", or_empty(event_text(event, "id")), or_empty(trigger), ms / 1e3);
     if (frame) buf_printf(text, " %s", frame);
-    buf_printf(text, " [%s]", label_of(printer, event));
+    buf_printf(text, " [%s]", label_of(printer, event, "variant"));
     if (failed) buf_printf(text, ", failed: %s", failed);
     if (cause && strcmp(or_empty(trigger), "recompile") == 0) buf_printf(text, ": %.*s", CAUSE_MAX, cause);
 }
@@ -194,17 +195,29 @@ static bool is_worth_a_line(struct printer *printer, const struct event *event) 
     return count_told(printer, key) == printer->ranks;
 }
 
+/* "3 versions of 1 function" */
+static void say_freed(const json_t *freed, struct buf *text) {
+    int64_t versions = json_integer_value(json_object_get(freed, "versions"));
+    int64_t functions = json_integer_value(json_object_get(freed, "functions"));
+    buf_printf(text, ": %" PRId64 " version%s of %" PRId64 " function%s on each rank", versions, versions == 1 ? "" : "s", functions,
+               functions == 1 ? "" : "s");
+}
+
 static void say_switch(struct printer *printer, const struct event *event, struct buf *text) {
     int64_t id = 0, at = 0, line_number = 0;
     const char *status = event_text(event, "status"), *reason = event_text(event, "reason");
+    const json_t *freed = json_object_get(event->body, "freed");
     if (!is_worth_a_line(printer, event)) return;
     event_int(event, "id", &id);
     if (strcmp(status, "failed") == 0) who(event, text);
-    buf_printf(text, "switch %" PRId64 " (%s) to ", id, or_empty(event_text(event, "by")));
-    settings_text(json_object_get(event->body, "to"), text);
+    bool is_forget = json_object_get(event->body, "forgot");
+    buf_printf(text, "switch %" PRId64 " (%s) %s", id, or_empty(event_text(event, "by")), is_forget ? "lets go of " : "to ");
+    if (is_forget) buf_puts(text, label_of(printer, event, "forgot"));
+    else settings_text(json_object_get(event->body, "to"), text);
     buf_printf(text, ": %s", status);
     if (event->has_rank && printer->ranks > 1 && strcmp(status, "failed")) buf_printf(text, " on %d ranks", printer->ranks);
     if (event_int(event, "at", &at)) buf_printf(text, " at step %" PRId64, at);
+    if (freed) say_freed(freed, text);
     if (reason && *reason) buf_printf(text, ": %s", reason);
     if (event_text(event, "file") && event_int(event, "line", &line_number))
         buf_printf(text, " (%s:%" PRId64 ")", event_text(event, "file"), line_number);
@@ -227,7 +240,7 @@ static void say_speedup(struct printer *printer, const struct event *event, stru
     event_number(event, "high", &high);
     event_int(event, "pairs", &pairs);
     who(event, text);
-    buf_printf(text, "%s over eager: %.2f (95 %%: %.2f to %.2f, %" PRId64 " pairs): %s", label_of(printer, event),
+    buf_printf(text, "%s over eager: %.2f (95 %%: %.2f to %.2f, %" PRId64 " pairs): %s", label_of(printer, event, "variant"),
                ratio, low, high, pairs, or_empty(event_text(event, "verdict")));
 }
 

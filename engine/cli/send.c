@@ -56,6 +56,7 @@ static int follow(struct client *client, const char *tag) {
             break;
         }
         if (frame.type != FRAME_EVENT || event_parse((const char *)frame.payload, frame.size, 0, &event, NULL) < 0) continue;
+        if (event.kind == EVENT_VARIANT) printer_event(printer, &event, &lines); /* labels: says nothing */
         if (event.kind == EVENT_SWITCH && has_tag(&event, tag)) {
             const char *status = event_text(&event, "status");
             printer_event(printer, &event, &lines);
@@ -73,13 +74,13 @@ static int follow(struct client *client, const char *tag) {
 
 struct request {
     const char *name, *group;
-    bool is_forced;
+    bool is_forced, is_forget;
 };
 
 static int ask(struct client *client, const struct settings *change, const struct request *request) {
     struct err err;
     CLEANUP(cleanup_free) char *tag = mem_printf("send-%d", (int)getpid());
-    json_t *command = json_pack("{si ss so ss}", "v", WIRE_VERSION, "do", "propose", "change", change_json(change), "tag", tag);
+    json_t *command = json_pack("{si ss so ss}", "v", WIRE_VERSION, "do", "propose", request->is_forget ? "forget" : "change", change_json(change), "tag", tag);
     if (request->group) json_object_set_new(command, "group", event_string(request->group));
     if (request->is_forced) json_object_set_new(command, "force", json_true());
     CLEANUP(cleanup_free) char *text = json_dumps(command, JSON_COMPACT);
@@ -88,13 +89,14 @@ static int ask(struct client *client, const struct settings *change, const struc
     return follow(client, tag);
 }
 
-/* Reads [JOB] [--group GROUP] [--force]; returns the place of the first setting. */
+/* Reads [JOB] [--group GROUP] [--force] [--forget]; returns the place of the first setting. */
 static int read_request(int argc, char **argv, struct request *ret) {
     int at = 1;
     *ret = (struct request){0};
     if (at < argc && argv[at][0] != '-' && !strchr(argv[at], '=') && strcmp(argv[at], SETTING_AS_WRITTEN)) ret->name = argv[at++];
     for (; at < argc && argv[at][0] == '-'; at++) {
         if (strcmp(argv[at], "--force") == 0) ret->is_forced = true;
+        else if (strcmp(argv[at], "--forget") == 0) ret->is_forget = true;
         else if (strcmp(argv[at], "--group") == 0 && at + 1 < argc) ret->group = argv[++at];
         else return argc;
     }
@@ -124,7 +126,9 @@ int send_command(int argc, char **argv) {
     struct buf words = BUF_INIT;
     int at = read_request(argc, argv, &request);
     if (at >= argc) {
-        fputs("usage: inductop send [JOB] [--group GROUP] [--force] KEY=VALUE[,KEY=VALUE]... | as-written\n", stderr);
+        fputs("usage: inductop send [JOB] [--group GROUP] [--force] KEY=VALUE[,KEY=VALUE]... | as-written\n"
+              "       inductop send [JOB] [--group GROUP] --forget KEY=VALUE[,KEY=VALUE]...  lets go of what was compiled under these\n",
+              stderr);
         return EXIT_USAGE;
     }
     for (int i = at; i < argc; i++) buf_printf(&words, "%s%s", i > at ? "," : "", argv[i]);

@@ -14,6 +14,8 @@
 
 #define OTHER_CAUSES "other causes"
 
+enum { BACK_AFTER_STEPS = 20 };
+
 /* What one reason came to; `at` is its place in the list. */
 struct cause {
     char *key;
@@ -111,6 +113,9 @@ static struct snapshot_cause figures_of(struct causes *causes, const struct caus
     const struct snapshot_cause *before = roll_at(&causes->list, cause->at);
     figures.count = before->count;
     figures.seconds = before->seconds;
+    figures.last_step = before->last_step;
+    figures.last_variant = before->last_variant;
+    figures.is_back = before->is_back;
     return figures;
 }
 
@@ -132,6 +137,8 @@ void causes_take(struct causes *causes, const struct event *event, uint64_t step
     const char *frame = event_text(event, "frame");
     CLEANUP(cleanup_free) char *words = words_of_cause(event);
     double ms = 0;
+    int64_t variant = 0;
+    event_int(event, "variant", &variant);
     struct snapshot_cause told = {
         .frame = frame ? frame : "",
         .id = event_text(event, "cause_id"),
@@ -144,6 +151,7 @@ void causes_take(struct causes *causes, const struct event *event, uint64_t step
         .last_t = event->t,
         .has_last_step = true,
         .last_step = step,
+        .last_variant = (uint32_t)variant,
     };
     if (trigger && told.id && strcmp(trigger, "backward") == 0) add_backward(causes, event, &told);
     if (!trigger || strcmp(trigger, "recompile") != 0) return;
@@ -155,6 +163,8 @@ void causes_take(struct causes *causes, const struct event *event, uint64_t step
     rank_set_add(&cause->ranks, event->rank);
     told.count = figures.count + 1;
     told.seconds = figures.seconds + ms / 1e3;
+    bool is_same = figures.count && figures.last_variant == told.last_variant;
+    told.is_back = figures.is_back || (is_same && step >= figures.last_step + BACK_AFTER_STEPS);
     show(causes, cause, &told);
 }
 

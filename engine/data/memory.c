@@ -12,8 +12,23 @@ static void raise(bool *has, uint64_t *most, uint64_t value) {
     *has = true;
 }
 
+/* What is compiled, tuned, recorded or switched takes memory for good, and is no leak. */
+static void grow(struct memory *memory, const struct step_record *record) {
+    const uint32_t builds = STEP_WHY_FIRST | STEP_WHY_COMPILE | STEP_WHY_SWITCH | STEP_WHY_AUTOTUNE | STEP_WHY_RECORDING |
+                            STEP_WHY_FAILED | STEP_WHY_PREPARE;
+    if (record->why & builds) {
+        growth_clear(&memory->torch_growth);
+        growth_clear(&memory->rss_growth);
+        return;
+    }
+    if (record->valid & STEP_HAS_DEVICE) growth_add(&memory->torch_growth, (double)record->device_bytes);
+    else if (record->valid & STEP_HAS_CPU) growth_add(&memory->torch_growth, (double)record->cpu_bytes);
+    if (record->valid & STEP_HAS_RSS) growth_add(&memory->rss_growth, (double)record->rss_bytes);
+}
+
 void memory_step(struct memory *memory, struct memory_peaks *use,
                  const struct step_record *record) {
+    grow(memory, record);
     if (record->valid & STEP_HAS_CPU) {
         raise(&memory->has_cpu, &memory->cpu_most, record->cpu_peak_bytes);
         if (record->why == 0) raise(&use->has_cpu, &use->cpu, record->cpu_peak_bytes);

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "engine/data/growth.h"
 #include "engine/event/event.h"
 
 /* Under one set of settings. */
@@ -29,6 +30,7 @@ struct memory {
     uint64_t cpu_most;    /* the most of any step */
     uint64_t device_peak; /* as told last */
     uint64_t reserved, reserved_peak, retries, ooms;
+    struct growth torch_growth, rss_growth; /* of the device, else of the CPU; of the process */
 };
 
 void memory_step(struct memory *memory, struct memory_peaks *use, const struct step_record *record);

@@ -8,6 +8,7 @@
 
 #include "engine/base/attr.h"
 #include "engine/base/mem.h"
+#include "engine/base/str.h"
 #include "engine/base/banned.h"
 
 /* SCREEN_SERIES: what is enough for a screen, times kept for the median of a use. */
@@ -26,6 +27,7 @@ struct process *process_new(const char *key, const char *group, int rank) {
     process->texts[TEXT_GROUP] = mem_strdup(group);
     process->facts.group = process->texts[TEXT_GROUP];
     process->facts.rank = rank;
+    process->compiling.t = NAN;
     return process;
 }
 
@@ -71,6 +73,7 @@ void process_free(struct process *process) {
     curve_done(&process->curve);
     free(process->uses);
     free(process->units);
+    free(process->compiling.why);
     free(process->key);
     free(process);
 }
@@ -138,7 +141,7 @@ void process_step(struct process *process, const struct step_record *record, dou
     struct store_rank *facts = &process->facts;
     struct use *use = use_of(process, record->variant);
     facts->t = t;
-    process->compiling.is_on &= t < process->compiling.t; /* its end was lost */
+    if (t >= process->compiling.t) process->compiling.is_on = false; /* its end was lost */
     facts->has_variant = true;
     facts->variant = record->variant;
     facts->steps++;
@@ -157,13 +160,39 @@ void process_step(struct process *process, const struct step_record *record, dou
     process_changed(process);
 }
 
+/* Of the frame that a compile id names, "0" of "0/1", and of its backward apart. */
+static uint64_t took_key(const struct event *event, bool is_backward) {
+    const char *id = event_text(event, "id");
+    return id ? (uint64_t)str_hash(id, strcspn(id, "/")) << 1 | is_backward : 0;
+}
+
+static double last_took(const struct process *process, const struct event *event,
+                        bool is_backward) {
+    uint64_t key = took_key(event, is_backward);
+    for (size_t n = 1; key && n <= ARRAY_SIZE(process->took); n++) {
+        size_t i = (process->took_next - n) % ARRAY_SIZE(process->took);
+        if (process->took[i].key == key) return process->took[i].ms;
+    }
+    return NAN;
+}
+
+static void keep_took(struct process *process, const struct event *event, bool is_backward,
+                      double ms) {
+    size_t i = process->took_next++ % ARRAY_SIZE(process->took);
+    process->took[i].key = took_key(event, is_backward);
+    process->took[i].ms = ms;
+}
+
 static void take_compile(struct process *process, const struct event *event) {
     struct use *use = use_named(process, event);
     const char *trigger = event_text(event, "trigger");
     double ms = 0;
     use->facts.compiles++;
+    use->facts.is_let_go = false;
     if (trigger && strcmp(trigger, "recompile") == 0) use->facts.recompiles++;
     if (!event_number(event, "ms", &ms)) return;
+    if (!event_text(event, "failed"))
+        keep_took(process, event, trigger && strcmp(trigger, "backward") == 0, ms);
     spans_add(&use->compiles, event->t - ms / 1e3, event->t);
     use->facts.compile_s = use->compile_base + spans_total(&use->compiles);
 }
@@ -219,8 +248,9 @@ static void take_speedup(struct process *process, const struct event *event) {
 
 static void take_switch(struct process *process, const struct event *event) {
     const char *status = event_text(event, "status");
-    int64_t variant;
+    int64_t variant, forgot;
     if (!status || strcmp(status, "applied") != 0 || !event_int(event, "variant", &variant)) return;
+    if (event_int(event, "forgot", &forgot)) use_of(process, (uint32_t)forgot)->facts.is_let_go = true;
     process->facts.has_variant = true;
     process->facts.variant = (uint32_t)variant;
 }
@@ -263,7 +293,7 @@ static void take_rank(struct process *process, const struct event *event) {
     } texts[] = {
         {"host", &facts->host},           {"python", &facts->python}, {"torch", &facts->torch},
         {"device", &facts->device},       {"state", &facts->state},   {"reason", &facts->reason},
-        {"switching", &facts->switching},
+        {"switching", &facts->switching}, {"collectives", &facts->collectives},
     };
     static_assert(ARRAY_SIZE(texts) + TEXT_FIELDS == ARRAY_SIZE(process->texts),
                   "one place for each text");
@@ -283,12 +313,22 @@ static void take_rank(struct process *process, const struct event *event) {
     process->identity = NULL;
 }
 
+static void put_text(char *place, size_t room, const char *text) {
+    snprintf(place, room, "%s", text ? text : "");
+}
+
 static void take_compiling(struct process *process, const struct event *event) {
     const char *state = event_text(event, "state"), *part = event_text(event, "part");
-    process->compiling.is_on = state && strcmp(state, "begin") == 0;
+    bool is_phase = state && strcmp(state, "phase") == 0, was_on = process->compiling.is_on;
+    put_text(process->compiling.phase, sizeof process->compiling.phase, event_text(event, "phase"));
+    process->compiling.is_on = is_phase || (state && strcmp(state, "begin") == 0);
+    if (is_phase && was_on) return;
     process->compiling.t = event->t;
     process->compiling.has_unit = event_int(event, "unit", &process->compiling.unit);
-    snprintf(process->compiling.part, sizeof process->compiling.part, "%s", part ? part : "");
+    free(process->compiling.why);
+    process->compiling.why = text_dup(event, "words");
+    put_text(process->compiling.part, sizeof process->compiling.part, part);
+    process->compiling.last_ms = last_took(process, event, part && strcmp(part, "backward") == 0);
 }
 
 static void take_collective(struct process *process, const struct event *event) {
@@ -297,14 +337,10 @@ static void take_collective(struct process *process, const struct event *event) 
 
 void process_take(struct process *process, const struct event *event) {
     static void (*const takes[EVENT_KIND_COUNT])(struct process *, const struct event *) = {
-        [EVENT_RANK] = take_rank,
-        [EVENT_UNIT] = take_unit,
-        [EVENT_COMPILE] = take_compile,
-        [EVENT_BREAK] = take_break,
-        [EVENT_SPEEDUP] = take_speedup,
-        [EVENT_SWITCH] = take_switch,
-        [EVENT_COMPILING] = take_compiling,
-        [EVENT_COLLECTIVE] = take_collective,
+        [EVENT_RANK] = take_rank,           [EVENT_UNIT] = take_unit,
+        [EVENT_COMPILE] = take_compile,     [EVENT_BREAK] = take_break,
+        [EVENT_SPEEDUP] = take_speedup,     [EVENT_SWITCH] = take_switch,
+        [EVENT_COMPILING] = take_compiling, [EVENT_COLLECTIVE] = take_collective,
     };
     process->facts.t = event->t;
     process_changed(process);

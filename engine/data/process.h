@@ -34,7 +34,7 @@ struct use {
 struct process {
     char *key; /* group and rank number */
     struct store_rank facts;
-    char *texts[8]; /* what facts points to */
+    char *texts[9]; /* what facts points to */
     struct store_unit *units;
     struct use **uses;
     size_t use_last; /* most events are of the use of the event before */
@@ -42,11 +42,18 @@ struct process {
     int64_t exit, local_rank;
     struct {
         bool is_on;
-        double t; /* since when */
+        double t; /* since when, or when the last one ended; NaN: none was told */
+        char *why; /* it is compiled again; NULL: not told */
         bool has_unit;
         int64_t unit;
-        char part[16]; /* "": not told */
+        char part[16], phase[16]; /* "": not told */
+        double last_ms; /* what the frame took when it was compiled before; NaN: not known */
     } compiling;
+    struct {
+        uint64_t key; /* frame and part */
+        double ms;
+    } took[64]; /* the last compilations, in turn */
+    size_t took_next;
     size_t group; /* its place among the store's groups */
     struct pace pace;
     struct traffic traffic;

@@ -120,6 +120,7 @@ static void set_lists(struct snapshot *snapshot, struct store *store) {
     snapshot->compile_count = hold(snapshot, roll_list(&views->compiles), &snapshot->compiles);
     snapshot->cause_count = hold(snapshot, roll_list(&store->causes.list), &snapshot->causes);
     snapshot->break_count = hold(snapshot, roll_list(&views->places.list), &snapshot->breaks);
+    snapshot->difference_count = hold(snapshot, roll_list(&views->differences.list), &snapshot->differences);
     snapshot->problem_count = hold(snapshot, roll_list(&views->problems), &snapshot->problems);
     snapshot->finding_count = hold(snapshot, roll_list(&views->findings), &snapshot->findings);
     snapshot->output_count = hold(snapshot, roll_list(&views->outputs), &snapshot->outputs);

@@ -15,6 +15,8 @@
 #include <stdint.h>
 
 #include "engine/data/curve.h"
+#include "engine/data/growth.h"
+#include "engine/data/rank_set.h"
 #include "engine/data/shared.h"
 #include "engine/data/shares.h"
 #include "engine/data/switch_status.h"
@@ -62,6 +64,7 @@ struct snapshot_speedup {
 struct snapshot_identity {
     struct shared shared;
     const char *group, *host, *python, *torch, *device, *state, *reason, *switching;
+    const char *collectives; /* why nothing is told of them; NULL: they are, or there are none */
     bool has_pid, has_world, has_restart, has_exit, has_local_rank;
     int64_t pid, world, restart, exit, local_rank;
 };
@@ -83,6 +86,7 @@ struct snapshot_units {
 struct snapshot_use {
     uint32_t variant;
     uint64_t steps, clean, compiles, recompiles, breaks;
+    bool is_let_go;   /* what was compiled under it is not there any more */
     double median_ms; /* of its clean steps, up to 1024 of them, evenly spread */
     double compile_s; /* NaN without a compile */
     double rss_peak;
@@ -112,6 +116,10 @@ struct snapshot_rank {
     size_t clean;                       /* steps that median and p95 come from */
     double compiling_t;                 /* a compilation is under way since; NaN: none is */
     char compiling[48];                 /* of what: "Net, backward"; "": not told */
+    char compiling_phase[16];           /* as in compile events; "": not told */
+    double compiling_last_ms;           /* what the same took before; NaN: not known */
+    const char *compiling_why;          /* again, why; NULL: not told */
+    double compiled_t;                  /* when one last began or ended; NaN: none was told */
     double data_ms, forward_ms, backward_ms, optimizer_ms; /* of the last step */
     double own_ms, own_all_ms; /* inductop itself: in a clean step, mean; in all so far */
     uint64_t compiles, recompiles, breaks; /* over all variants */
@@ -122,6 +130,7 @@ struct snapshot_rank {
     uint64_t cpu_since;
     double cpu_most;                               /* the most of any step */
     double reserved, reserved_peak, retries, ooms; /* of the devices */
+    struct growth_figures growth, rss_growth;      /* of torch's memory; of the process's */
     struct traffic_figures traffic;                /* what NCCL does in a step */
     double rss_over_eager;           /* rss less that of its last eager step; NaN when none ran */
     struct snapshot_speedup speedup; /* of the settings in force */
@@ -185,6 +194,7 @@ struct snapshot_variant {
     uint64_t steps, clean, compiles, recompiles, breaks; /* the most of a rank */
     double median_ms;                                    /* median over the ranks */
     double compile_s;                                    /* the most of a rank */
+    bool is_let_go;                                      /* by all ranks that used it */
     double rss_peak;                                     /* the most of a rank */
     double torch_peak, memory_over_eager;                /* the most of a rank */
     struct snapshot_speedup speedup; /* of the rank whose ratio is in the middle */
@@ -212,6 +222,7 @@ struct snapshot_switch {
     size_t rank_room;
     const uint8_t *by_rank;  /* enum switch_status by rank number */
     double lost_ms, swap_ms; /* the most of a rank */
+    bool is_forget;          /* no change: what was compiled under other settings was let go */
 };
 
 /* ---- lists ---- */
@@ -274,6 +285,8 @@ struct snapshot_cause {
     double last_t;
     bool has_last_step;
     uint64_t last_step;
+    uint32_t last_variant;
+    bool is_back; /* it came again long after, under the same settings */
 };
 
 /* A place where the graph breaks. */
@@ -292,6 +305,29 @@ struct snapshot_break {
     size_t rank_count;
     const char *ranks;
     double last_t;
+};
+
+enum difference_kind {
+    DIFFERENCE_RECOMPILE, /* compiled again; words: why */
+    DIFFERENCE_COMPILE,   /* compiled for the first time under some settings */
+    DIFFERENCE_BREAK,     /* the graph breaks there; words: why */
+    DIFFERENCE_CACHE,     /* was not in the cache */
+    DIFFERENCE_COUNT
+};
+
+/* What ranks of a group met: where some did and others did not, they differ. */
+struct snapshot_difference {
+    struct shared shared;
+    enum difference_kind kind;
+    const char *key; /* what makes it one; for no eyes */
+    const char *group;
+    const char *subject;     /* frame, or place of a break */
+    const char *words;       /* or NULL */
+    struct rank_set did;     /* by rank number */
+    struct rank_set did_not; /* those that were seen not to, where that is told */
+    uint64_t count;          /* how often, over all ranks */
+    double seconds;          /* over all ranks */
+    uint64_t step;           /* of the last */
 };
 
 struct snapshot_problem {
@@ -341,13 +377,14 @@ struct snapshot {
     size_t variant_count;
     const struct snapshot_variant *variants;
 
-    size_t switch_count, event_count, compile_count, cause_count, break_count, problem_count,
-        finding_count, output_count;
+    size_t switch_count, event_count, compile_count, cause_count, break_count, difference_count,
+        problem_count, finding_count, output_count;
     const struct snapshot_switch *const *switches;
     const struct snapshot_event *const *events;
     const struct snapshot_compile *const *compiles;
     const struct snapshot_cause *const *causes;
     const struct snapshot_break *const *breaks;
+    const struct snapshot_difference *const *differences;
     const struct snapshot_problem *const *problems;
     const struct snapshot_finding *const *findings;
     const struct snapshot_output *const *outputs;

@@ -1,6 +1,7 @@
 /* One rank in a snapshot: frozen anew only when something was told of it.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 
 struct identity {
     struct snapshot_identity shown;
-    char *texts[8];
+    char *texts[9];
 };
 
 struct rank {
@@ -33,10 +34,15 @@ static const struct snapshot_identity *identity_of(const struct process *process
     const struct {
         const char *from, **to;
     } texts[] = {
-        {facts->group, &shown->group},   {facts->host, &shown->host},
-        {facts->python, &shown->python}, {facts->torch, &shown->torch},
-        {facts->device, &shown->device}, {facts->state, &shown->state},
-        {facts->reason, &shown->reason}, {facts->switching, &shown->switching},
+        {facts->group, &shown->group},
+        {facts->host, &shown->host},
+        {facts->python, &shown->python},
+        {facts->torch, &shown->torch},
+        {facts->device, &shown->device},
+        {facts->state, &shown->state},
+        {facts->reason, &shown->reason},
+        {facts->switching, &shown->switching},
+        {facts->collectives, &shown->collectives},
     };
     static_assert(ARRAY_SIZE(texts) == ARRAY_SIZE(identity->texts), "one place for each text");
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
@@ -123,6 +129,7 @@ static struct snapshot_use use_of(const struct store *store, const struct proces
         .compiles = facts->compiles,
         .recompiles = facts->recompiles,
         .breaks = facts->breaks,
+        .is_let_go = facts->is_let_go,
         .median_ms = median_of(use),
         .compile_s = facts->compiles ? facts->compile_s : NAN,
         .rss_peak = facts->has_peak_rss ? (double)facts->peak_rss : NAN,
@@ -139,6 +146,7 @@ static void rank_done(void *thing) {
     struct snapshot_rank *rank = thing;
     shared_unref(rank->who);
     shared_unref(rank->units);
+    free((char *)rank->compiling_why);
     curve_view_done(&rank->curve);
 }
 
@@ -172,6 +180,8 @@ static void set_memory(struct snapshot_rank *rank, const struct memory *memory) 
     rank->reserved = known(memory->has_reserved, memory->reserved);
     rank->reserved_peak = known(memory->has_reserved, memory->reserved_peak);
     rank->retries = known(memory->has_reserved, memory->retries);
+    rank->growth = growth_figures(&memory->torch_growth);
+    rank->rss_growth = growth_figures(&memory->rss_growth);
     rank->ooms = known(memory->has_reserved, memory->ooms);
 }
 
@@ -216,13 +226,17 @@ static void set_sums(const struct store *store, struct process *process, struct 
 
 static void set_compiling(struct snapshot_rank *rank, const struct process *process) {
     const char *unit = "", *part = process->compiling.part;
-    rank->compiling_t = process->compiling.is_on ? process->compiling.t : NAN;
-    rank->compiling[0] = 0;
+    bool is_on = process->compiling.is_on;
+    rank->compiling_t = is_on ? process->compiling.t : NAN;
+    rank->compiling_last_ms = is_on ? process->compiling.last_ms : NAN;
+    rank->compiled_t = process->compiling.t;
+    rank->compiling_why = is_on ? dup(process->compiling.why) : NULL;
     for (size_t i = 0; process->compiling.has_unit && i < process->facts.unit_count; i++)
         if (process->units[i].unit == process->compiling.unit && process->units[i].name)
             unit = process->units[i].name;
     snprintf(rank->compiling, sizeof rank->compiling, "%.30s%s%s", unit, *unit && *part ? ", " : "",
              part);
+    memcpy(rank->compiling_phase, process->compiling.phase, sizeof rank->compiling_phase);
 }
 
 const struct snapshot_rank *freeze_rank(struct store *store, size_t i) {

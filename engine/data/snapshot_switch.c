@@ -28,7 +28,7 @@ static char *dup(const char *text) {
     return text ? mem_strdup(text) : NULL;
 }
 
-static void set_texts(struct frozen_switch *one, const struct switch_facts *facts) {
+static void set_texts(const struct store *store, struct frozen_switch *one, const struct switch_facts *facts) {
     struct snapshot_switch *shown = &one->shown;
     shown->group = one->texts[0] = mem_strdup(facts->group);
     shown->by = one->texts[1] = mem_strdup(facts->by);
@@ -36,7 +36,9 @@ static void set_texts(struct frozen_switch *one, const struct switch_facts *fact
     shown->file = one->texts[3] = dup(facts->file);
     shown->tag = one->texts[4] =
         facts->tag ? json_dumps(facts->tag, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
-    shown->change = one->texts[5] = words_of_change(facts->from, facts->to);
+    shown->is_forget = facts->has_forgot;
+    shown->change = one->texts[5] =
+        facts->has_forgot ? words_of_forget(store_variant_label(store, (uint32_t)facts->forgot)) : words_of_change(facts->from, facts->to);
 }
 
 static void set_ranks(struct frozen_switch *one, const struct switch_facts *facts) {
@@ -67,7 +69,7 @@ static bool is_over(const struct switch_facts *facts, enum switch_status status)
 static struct frozen_switch *freeze(const struct store *store, const struct switch_facts *facts) {
     struct frozen_switch *one = shared_new(sizeof *one, switch_done);
     struct snapshot_switch *shown = &one->shown;
-    set_texts(one, facts);
+    set_texts(store, one, facts);
     set_ranks(one, facts);
     shown->seq = facts->seq;
     shown->id = facts->id;

@@ -28,6 +28,7 @@ const struct snapshot_use *snapshot_use(const struct snapshot_rank *rank, uint32
 }
 
 static void add_use(struct snapshot_variant *variant, const struct snapshot_use *use) {
+    variant->is_let_go = use->is_let_go && (variant->is_let_go || !variant->ranks);
     variant->ranks++;
     variant->steps = most(variant->steps, use->steps);
     variant->clean = most(variant->clean, use->clean);

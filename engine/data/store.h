@@ -66,7 +66,7 @@ enum store_loss {
 struct store_rank {
     const char *group;
     int rank;
-    const char *host, *python, *torch, *device, *state, *reason, *switching;
+    const char *host, *python, *torch, *device, *state, *reason, *switching, *collectives;
     bool has_pid, has_world, has_restart, has_step, has_variant;
     int64_t pid, world, restart;
     uint64_t step;    /* the highest that ended */
@@ -95,6 +95,7 @@ struct store_use {
     uint32_t variant;
     uint64_t steps, clean, compiles, recompiles, breaks;
     double compile_s;
+    bool is_let_go; /* what was compiled under it is not there any more */
     bool has_peak_rss;
     uint64_t peak_rss;
     struct memory_peaks peaks;

@@ -6,6 +6,7 @@
 #include <uthash.h>
 
 #include "engine/data/causes.h"
+#include "engine/data/differences.h"
 #include "engine/data/places.h"
 #include "engine/data/process.h"
 #include "engine/data/roll.h"
@@ -35,6 +36,7 @@ struct views {
     bool for_screens; /* curves, lines of events and what the job wrote, too */
     struct roll events, compiles, switches, problems, findings, outputs;
     struct places places;
+    struct differences differences;
     const struct snapshot *last;
     size_t chunks_each; /* of the curves */
 };

@@ -143,6 +143,7 @@ struct switch_facts *switches_take(struct switches *switches, const struct event
     set_json(&facts->ran, json_object_get(event->body, "ran"));
     facts->has_at |= event_int(event, "at", &facts->at);
     facts->has_variant |= event_int(event, "variant", &facts->variant);
+    facts->has_forgot |= event_int(event, "forgot", &facts->forgot);
     facts->is_tried_again |= event_is_true(event, "again");
     set_most(&facts->lost_ms, event, "lost_ms");
     set_most(&facts->swap_ms, event, "swap_ms");

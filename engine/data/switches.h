@@ -30,7 +30,8 @@ struct switch_facts {
     int64_t id;
     char *by;
     json_t *from, *to; /* settings before and asked for, NULL when not told */
-    bool has_at, has_variant, has_line;
+    bool has_at, has_variant, has_line, has_forgot;
+    int64_t forgot; /* settings whose compiled code was let go */
     bool is_tried_again; /* under another id */
     bool is_changed;     /* since its owner last took this back */
     int64_t at, variant, line;

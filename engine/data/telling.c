@@ -177,13 +177,13 @@ static enum snapshot_level level_of(enum switch_status status) {
     return status > SWITCH_NOT_REACHED ? LEVEL_BAD : LEVEL_PLAIN;
 }
 
-bool line_of_switch(const struct switch_facts *facts, enum switch_status status, struct line *ret) {
+bool line_of_switch(const struct switch_facts *facts, enum switch_status status, const char *forgot, struct line *ret) {
     if (facts->is_tried_again || status < SWITCH_COMMITTED) return false;
     *ret = (struct line){.ms = facts->lost_ms, .has_step = facts->has_at};
     ret->step = (uint64_t)facts->at;
     bool is_measure = strcmp(facts->by, "baseline") == 0;
     struct buf text = BUF_INIT;
-    CLEANUP(cleanup_free) char *change = words_of_change(facts->from, facts->to);
+    CLEANUP(cleanup_free) char *change = forgot ? words_of_forget(forgot) : words_of_change(facts->from, facts->to);
     if (is_measure)
         buf_puts(&text, "measuring against eager");
     else if (change[0])

@@ -31,8 +31,8 @@ struct line {
 /* False: not worth a line. Asked only when the event is news. */
 bool line_of_event(const struct event *event, const struct telling *telling, struct line *ret);
 
-/* Of a switch after an event about it; `status` over all its ranks. */
-bool line_of_switch(const struct switch_facts *facts, enum switch_status status, struct line *ret);
+/* Of a switch after an event about it; `status` over all its ranks, `forgot` the label of the settings that it lets go of, NULL: none. */
+bool line_of_switch(const struct switch_facts *facts, enum switch_status status, const char *forgot, struct line *ret);
 
 void telling_line_done(struct line *line);
 

@@ -28,6 +28,7 @@ void store_keep_findings(struct store *store) {
     roll_init(&views->findings, SNAPSHOT_GROUPED);
     roll_init(&views->outputs, SNAPSHOT_OUTPUTS);
     places_init(&views->places);
+    differences_init(&views->differences);
     views->chunks_each = CHUNKS_FEW;
     store->views = views;
 }
@@ -42,6 +43,7 @@ void views_free(struct store *store) {
     roll_done(&views->findings);
     roll_done(&views->outputs);
     places_done(&views->places);
+    differences_done(&views->differences);
     snapshot_unref(views->last);
     free(views);
     store->views = NULL;
@@ -123,11 +125,12 @@ void views_take(struct store *store, struct process *process, const struct event
                 const char *group, bool is_news) {
     struct views *views = store->views;
     if (!views) return;
+    bool is_met = process && (event->kind == EVENT_COMPILE || event->kind == EVENT_BREAK);
+    uint64_t step = is_met ? pace_step_at(&process->pace, event->t) : 0;
+    if (is_met) differences_take(&views->differences, event, group, step);
     switch ((int)event->kind) {
     case EVENT_COMPILE:
-        if (process)
-            compiles_take(&views->compiles, event, pace_step_at(&process->pace, event->t),
-                          unit_name(process, event));
+        if (process) compiles_take(&views->compiles, event, step, unit_name(process, event));
         break;
     case EVENT_BREAK: is_news &= process && places_take(&views->places, event, group); break;
     case EVENT_PROBLEM: notes_problem(&views->problems, event); break;
@@ -144,7 +147,8 @@ void views_switch(struct store *store, const struct event *event,
                   const struct switch_facts *facts) {
     struct line line;
     if (!store->views || !store->views->for_screens) return;
-    if (!line_of_switch(facts, store_switch_status(store, (size_t)facts->seq), &line)) return;
+    const char *forgot = facts->has_forgot ? store_variant_label(store, (uint32_t)facts->forgot) : NULL;
+    if (!line_of_switch(facts, store_switch_status(store, (size_t)facts->seq), forgot, &line)) return;
     recent_set(&store->views->events, event, &line, &facts->ranks);
     telling_line_done(&line);
 }

@@ -34,6 +34,10 @@ char *words_of_change(const json_t *from, const json_t *to) {
     return buf_take(&text);
 }
 
+char *words_of_forget(const char *label) {
+    return mem_printf("let go of what was compiled under %s", label);
+}
+
 /* ---- places ---- */
 
 char *words_of_place(const struct event *event) {

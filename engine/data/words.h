@@ -11,6 +11,9 @@
  * settings, NULL: not told, as empty. The caller frees it. */
 char *words_of_change(const json_t *from, const json_t *to);
 
+/* What a switch does that lets go of a set of settings. The caller frees it. */
+char *words_of_forget(const char *label);
+
 /* "train.py:41" from the event's `file` and `line`, without folders; NULL without a file. The
  * caller frees it. */
 char *words_of_place(const struct event *event);

@@ -54,6 +54,8 @@ static void free_ticket(struct ticket *ticket) {
     json_decref(ticket->told.from);
     json_decref(ticket->told.schedule);
     json_decref(ticket->told.tag);
+    json_decref(ticket->told.forget);
+    json_decref(ticket->told.freed);
     free(ticket->payload);
     free(ticket);
 }
@@ -315,6 +317,8 @@ void proposer_result(struct proposer *proposer, const struct peer *peer, const s
     if (!ticket || ticket->results[member->rank.slot] >= RESULT_FAILED) return;
     for (size_t i = 0; i < ARRAY_SIZE(results); i++)
         if (strcmp(status, results[i].status) == 0) ticket->results[member->rank.slot] = results[i].result;
+    json_t *freed = json_object_get(event->body, "freed");
+    if (freed && !ticket->told.freed) ticket->told.freed = json_incref(freed);
     note_result(ticket, member, event);
 }
 
@@ -322,7 +326,7 @@ void proposer_propose(struct proposer *proposer, const struct proposal *what) {
     struct ticket *ticket = mem_new(sizeof *ticket), **at = &proposer->tickets;
     ticket->proposer = proposer;
     ticket->told = *what;
-    json_t *payload = json_pack("{ss sO}", "by", what->by, "schedule", what->schedule);
+    json_t *payload = json_pack("{ss sO sO*}", "by", what->by, "schedule", what->schedule, "forget", what->forget);
     ticket->payload = json_dumps(payload, JSON_COMPACT);
     json_decref(payload);
     while (*at) at = &(*at)->next;

@@ -35,6 +35,8 @@ struct proposal {
     uint64_t at;        /* the step, once committed */
     uint64_t ends;      /* the first step behind its schedule, once committed */
     json_t *from, *schedule, *tag; /* settings before; [[offset, settings], ...]; NULL or what the asker gave */
+    json_t *forget; /* NULL, or settings whose compiled code is let go when it begins */
+    json_t *freed;  /* what that came to, as a rank told it; NULL: nothing was told */
 };
 
 struct proposer_ops {
@@ -64,7 +66,7 @@ void proposer_vote(struct proposer *proposer, const struct peer *peer, uint32_t 
 /* A switch event that came from a rank. */
 void proposer_result(struct proposer *proposer, const struct peer *peer, const struct event *event);
 
-/* Queues a proposal; takes over the references of `from`, `schedule` and `tag` (may be NULL). */
+/* Queues a proposal; takes over the references of `from`, `schedule`, `tag` and `forget` (those two may be NULL). */
 void proposer_propose(struct proposer *proposer, const struct proposal *what);
 
 /* Is anything queued, asked or running in this group? */

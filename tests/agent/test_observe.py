@@ -109,3 +109,28 @@ def test_keys_are_the_same_in_every_mode(job):
     done = job(CHECKPOINT_KEYS, [{"step": 2 + i, "by": "at", "settings": {"scope": s}} for i, s in enumerate(scopes)])
     assert done.code == 0, done.err
     assert done.out == "1\n" and [e["status"] for e in done.of("switch")] == ["applied"] * 5
+
+
+COMPILES = """
+import torch
+net = torch.nn.Linear(4, 4)
+model = torch.compile(net)
+o = torch.optim.SGD(net.parameters(), 0.1)
+for i in range(2):
+    model(torch.randn(2 + i, 4)).sum().backward(); o.step()
+"""
+
+
+def test_a_compilation_tells_what_it_does_just_now(job):
+    done = job(COMPILES)
+    assert done.code == 0 and done.faults == [], done.err
+    told: dict[tuple[str, str], list[str]] = {}
+    for one in done.of("compiling"):
+        if one["state"] == "begin":
+            key = one["id"], one["part"]
+        told.setdefault(key, []).append(one.get("phase") or one["state"])
+        assert one["id"] == key[0] and (one["state"] == "end" or one["part"] == key[1]), one
+    assert all(phases[0] == "begin" and phases[-1] == "end" for phases in told.values()), told
+    first = told["0/0", "forward"]
+    assert first[1:3] == ["dynamo", "aot"] and first[-2] == "guards", told
+    assert len({id for id, _ in told}) == 2, told  # the second size is compiled again

@@ -19,7 +19,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+import figures
+
 ROUNDS, BOUND_NS = 401, 20.0
 
 
@@ -27,7 +28,7 @@ def build(folder: str, torch_folder: Path) -> ctypes.CDLL:
     compiler = next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))))
     library = f"{folder}/allocator.so"
     command = [compiler, "-std=c++20", "-O2", "-DNDEBUG", "-fPIC", "-shared", "-fvisibility=hidden", "-fvisibility-inlines-hidden"]
-    command += ["-isystem", str(torch_folder / "include"), f"-I{ROOT}", str(ROOT / "tests/bench/allocator.cc"), "-o", library]
+    command += ["-isystem", str(torch_folder / "include"), f"-I{figures.ROOT}", str(figures.ROOT / "tests/bench/allocator.cc"), "-o", library]
     subprocess.run([*command, f"-L{torch_folder / 'lib'}", "-lc10"], check=True)
     bench = ctypes.CDLL(library)
     bench.bench_pair.restype = bench.bench_read.restype = ctypes.c_double
@@ -57,6 +58,8 @@ def main() -> int:
         for size in (64, 4096, 65536):
             without, more = in_turn(lambda counts, size=size: bench.bench_pair(counts, size, 2000))
             missed |= more > BOUND_NS
+            if size == 64:
+                figures.tell("A4", more, without)
             print(f"a block of {size:6d} bytes, taken and given back: {without:7.1f} ns, counted {more:+6.1f} ns   (bound {BOUND_NS:.0f})")
 
         def empty(counts: bool) -> float:

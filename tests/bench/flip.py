@@ -16,11 +16,12 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-INDUCTOP = os.environ.get("INDUCTOP") or str(ROOT / "build" / "inductop")
+import figures
+
+INDUCTOP = os.environ.get("INDUCTOP") or str(figures.ROOT / "build" / "inductop")
 VARIANTS = {
     "whole": "scope=whole,options.epilogue_fusion=as-written",
     "regional": "scope=regional,options.epilogue_fusion=as-written",
@@ -45,7 +46,7 @@ def train(plan: Plan, steps: int) -> list[dict]:
         events = f"{folder}/events.jsonl"
         words = [word for at, name in plan for word in ("--at", f"{at}:{VARIANTS[name]}")]
         job = [sys.executable, "-m", "torch.distributed.run", "--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0", "--no-python",
-               "--nproc-per-node=2", sys.executable, str(ROOT / "tests/jobs/ddp.py")]  # fmt: skip
+               "--nproc-per-node=2", sys.executable, str(figures.ROOT / "tests/jobs/ddp.py")]  # fmt: skip
         subprocess.run([INDUCTOP, "--headless", "--quiet", "--json", events, *words, "--", *job], check=True, stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL, env={**os.environ, "STEPS": str(steps)})  # fmt: skip
         return [json.loads(line) for line in Path(events).read_text().splitlines()]
@@ -72,6 +73,22 @@ def costs(events: list[dict], plan: Plan, behind: int) -> list[float]:
     return found
 
 
+def together(events: list[dict], plan: Plan) -> float:
+    """Share of the flips that every rank applied at the step that was asked for, percent."""
+    applied = Counter(e["at"] for e in events if e["kind"] == "switch" and e["status"] == "applied")
+    steps = defaultdict(set)
+    for e in events:
+        if e["kind"] == "step":
+            steps[e["step"]].add(e["variant"])
+    return 100 * statistics.fmean(applied[at] == 2 and len(steps[at]) == 1 for at, _ in plan)
+
+
+def first_visit_ms(events: list[dict], plan: Plan) -> float:
+    """The dearest first step under a variant that had to be compiled."""
+    firsts = {at for at, name in plan if name not in ("whole", "eager")}
+    return max(e["ms"] for e in events if e["kind"] == "step" and e["step"] in firsts and "compile" in e.get("why", ()))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--flips", type=int, default=100)
@@ -79,6 +96,9 @@ def main() -> None:
     events = train(plan, steps)
     usual = statistics.median(e["ms"] for e in events if e["kind"] == "step" and e["clean"])
     print(f"usual step {usual:.2f} ms; bound {max(0.02 * usual, 0.5):.2f} ms")
+    print(f"flips that all ranks made at their step: {together(events, plan):.1f} % of {len(plan)}")
+    figures.tell("B1", together(events, plan))
+    figures.tell("B2", max(0.0, statistics.median(costs(events, plan, 0))), first_visit_ms(events, plan))
     for behind in (0, 1):
         dear = costs(events, plan, behind)
         print(f"{'step after a flip' if not behind else 'the one behind it'}: median {statistics.median(dear):+.3f} ms over {len(dear)} flips")

@@ -22,7 +22,7 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+import figures
 
 
 def job(go: str, done: str, block: int) -> None:
@@ -52,6 +52,10 @@ def job(go: str, done: str, block: int) -> None:
             if ask.strip() == "hook":
                 answers.write(f"{hook_ns(optimizer)}\n")
                 continue
+            if ask.strip() == "profiled":
+                with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]):
+                    answers.write(" ".join(str(step()) for _ in range(block)) + "\n")
+                continue
             kept = dict(hooks)
             if ask.strip() == "unhooked":
                 hooks.clear()
@@ -73,17 +77,6 @@ def hook_ns(optimizer) -> float:
                 hook(optimizer, (), {})
         times.append((time.perf_counter_ns() - begin) / 1000)
     return statistics.median(times)
-
-
-def interval(logs: list[float]) -> tuple[float, float, float]:
-    """20 % trimmed mean and its 95 % interval (Yuen), as engine/data/stats.c has it."""
-    values, cut = sorted(logs), int(len(logs) * 0.2)
-    inner = values[cut : len(values) - cut]
-    winsorised = [inner[0]] * cut + inner + [inner[-1]] * cut
-    error = statistics.stdev(winsorised) / ((1 - 2 * cut / len(values)) * math.sqrt(len(values)))
-    t = 1.96 + 2.4 / max(1, len(inner) - 1)
-    middle = statistics.fmean(inner)
-    return math.exp(middle), math.exp(middle - t * error), math.exp(middle + t * error)
 
 
 class Side:
@@ -115,7 +108,7 @@ def main() -> None:
     if args.job:
         job(*args.job, args.block)
         return
-    program = os.environ.get("INDUCTOP", str(ROOT / "build" / "inductop"))
+    program = os.environ.get("INDUCTOP", str(figures.ROOT / "build" / "inductop"))
     os.environ["OMP_NUM_THREADS"] = "1"
     with tempfile.TemporaryDirectory() as folder:
         sides = {
@@ -135,15 +128,18 @@ def main() -> None:
             inside.append(math.log(ms["inductop", "block"] / ms["inductop", "unhooked"]))
             plain_ms.append(ms["plain", "block"])
         hook = sides["inductop"].ask("hook")[0]
+        profiled = [statistics.median(sides["again"].ask("profiled")) / 1e6 - statistics.median(sides["again"].ask("block")) / 1e6 for _ in range(9)]
         for side in sides.values():
             side.end()
-    ratio, low, high = interval(inside)
+    ratio, low, high = figures.interval(inside)
     print(f"step with our hook over step without:  {ratio:.4f} (95 %: {low:.4f} to {high:.4f}), in one process, {args.pairs} pairs")
-    ratio, low, high = interval(logs)
+    ratio, low, high = figures.interval(logs)
     print(f"step with inductop over step without: {ratio:.4f} (95 %: {low:.4f} to {high:.4f}), {args.pairs} pairs, step {statistics.median(plain_ms):.1f} ms")
-    ratio, low, high = interval(same)
+    ratio, low, high = figures.interval(same)
     print(f"step without over step without:       {ratio:.4f} (95 %: {low:.4f} to {high:.4f}): what two equal processes differ by")
     print(f"work of the hook in one step, nothing pending: {hook:.0f} ns")
+    print(f"torch.profiler around the same step: {statistics.median(profiled):.2f} ms more")
+    figures.tell("A1", hook / 1e3, 1e3 * statistics.median(profiled))
 
 
 if __name__ == "__main__":

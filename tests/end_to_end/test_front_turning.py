@@ -87,3 +87,31 @@ def test_a_unit_is_turned_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -
         screen.until("interrupt the job")
         screen.type("\x03")
         assert screen.exit_code() == -2
+
+
+def test_what_is_not_wanted_any_more_is_let_go_after_a_question(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    monkeypatch.setenv("STEPS", "1000000")
+    monkeypatch.setenv("PACE", "5")
+    with terminal(folder, *job("plain"), size=(120, 36)) as screen:
+        until(screen, r"· step \d+ ·")
+        screen.type("L")
+        screen.until("nothing to let go of: no other settings have compiled anything")
+        screen.type("d")
+        screen.type("A")
+        until(screen, "dynamic as written to on: applied")
+        screen.type("u")
+        until(screen, "dynamic on to as written: applied")
+        screen.type("d")
+        screen.until("used before: compiles nothing")
+        screen.type("L")
+        until(screen, r"dynamic=on: frees \d+ compilations?; wanted again, it compiles")
+        screen.type("\r")  # keep all
+        screen.until(lambda shown: "keep all" not in shown)
+        screen.type("L")
+        screen.until("keep all")
+        screen.type("\t")
+        screen.type("\r")
+        until(screen, "let go of what was compiled under dynamic=on, applied at")
+        screen.until("new here, compiles")
+        screen.type("L")
+        screen.until("nothing to let go of")

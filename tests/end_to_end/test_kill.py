@@ -220,10 +220,12 @@ def test_the_front_of_two_ranks_is_killed() -> None:
 
 
 @pytest.mark.slow
-def test_an_elastic_restart() -> None:
-    """The second life starts as written, then the last settings that were agreed are offered anew."""
-    lazy = {"TORCH_GLOO_LAZY_INIT": 1}  # gloo's full mesh fails now and then in a second rendezvous, in plain torchrun as well
-    with Live("ddp", ranks=2, env={**FOREVER, **lazy}, torchrun=["--max-restarts=1"]) as live:
+def test_an_elastic_restart(tmp_path: Path) -> None:
+    """The second life starts as written, then the last settings that were agreed are offered anew.
+
+    The ranks meet by a file: through torchrun's own store gloo's second rendezvous fails or hangs every other time, without inductop too.
+    """
+    with Live("ddp", ranks=2, env={**FOREVER, "MEET": tmp_path}, torchrun=["--max-restarts=1"]) as live:
         live.wait_step(20)
         assert live.send("options.epilogue_fusion=false").code == 0
         before = live.pids()

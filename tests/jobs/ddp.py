@@ -3,12 +3,12 @@
 
 import torch
 import torch.distributed as dist
-from loop import done, labels, seeded, steps, tell
+from loop import done, labels, meeting, seeded, steps, tell
 from model import Net
 from torch.nn import functional as F
 from torch.nn.parallel import DistributedDataParallel
 
-dist.init_process_group("gloo")
+dist.init_process_group("gloo", **meeting())
 torch.manual_seed(0)
 net = Net()
 model = torch.compile(DistributedDataParallel(net))

@@ -8,7 +8,14 @@ number      a number in the module counts the steps
 off         nothing is compiled
 past        compiled, and called by another way
 straggler   rank 1 takes longer for its data
-waiting     rank 1 meets a size of its own at step 30, and compiles for it for WAIT_S while the others wait
+waiting     rank 1 meets a size of its own at step 30, and compiles for it for so long that the others' patience could end
+alone       the same, and it takes some seconds
+leak        every step keeps a tensor
+breaks      the graph breaks in every call
+optimizer   the optimizer takes most of the step
+dear        the last batch of the data is a shorter one, and what is compiled for it takes long
+back        the last batch of each epoch is another short one
+slower      what is compiled is slower than eager
 """
 
 import os
@@ -25,14 +32,29 @@ from torch.utils.data import DataLoader, Dataset
 
 FAULT = os.environ.get("FAULT", "none")
 PER_STEP_S = 0.012
-WAIT_S = 13.0
+WAIT_S = {"waiting": 13.0, "alone": 3.0, "dear": 11.0}
+EPOCH = 25
 step = 0
+kept = []
 
 
 def backend(graph, example_inputs):
-    if FAULT == "waiting" and step >= 30:
-        time.sleep(WAIT_S)
+    if step > 0:
+        time.sleep(WAIT_S.get(FAULT, 0))
+    if FAULT == "slower":
+
+        def slow(*args):
+            time.sleep(PER_STEP_S / 2)
+            return graph.forward(*args)
+
+        return slow
     return graph.forward
+
+
+class Slow(torch.optim.SGD):
+    def step(self, closure=None):
+        time.sleep(2 * PER_STEP_S)
+        return super().step(closure)
 
 
 
@@ -55,6 +77,8 @@ class Counting(nn.Module):
         if FAULT == "number":
             self.calls += 1
             x = x * (1 + self.calls / 1e6)
+        if FAULT == "breaks":
+            torch._dynamo.graph_break()
         return self.net(x)
 
 
@@ -66,10 +90,18 @@ if FAULT == "limit":
 net = Counting()
 inner = DistributedDataParallel(net) if WORLD > 1 else net
 model = inner if FAULT == "off" else torch.compile(inner, backend=backend, dynamic=False)
-optimizer = torch.optim.SGD(net.parameters(), lr=0.05)
+optimizer = (Slow if FAULT == "optimizer" else torch.optim.SGD)(net.parameters(), lr=0.05)
 loss = torch.tensor(0.0)
 for step, _ in zip(steps(), DataLoader(Samples(), batch_size=1), strict=False):
-    size = 8 + (step % 6 if FAULT in ("sizes", "limit") else 0) + (FAULT == "waiting" and RANK == 1 and step >= 30)
+    size = 8
+    if FAULT in ("sizes", "limit"):
+        size += step % 6
+    elif FAULT in ("waiting", "alone") and RANK == 1 and step >= 30:
+        size += 1
+    elif FAULT in ("dear", "back") and step % EPOCH == EPOCH - 1:
+        size -= 1 + (step // EPOCH if FAULT == "back" else 0)
+    if FAULT == "leak":
+        kept.append(torch.ones(1 << 17))
     time.sleep(PER_STEP_S)
     call = inner if FAULT == "past" else model
     loss = F.cross_entropy(call(seeded(step, size, 32)), labels(step, size, 10))

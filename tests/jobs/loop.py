@@ -6,6 +6,7 @@ STEPS   how many steps (40)
 PACE    a step lasts at least so many milliseconds (0)
 STOP    a file: once it is there, all ranks end after the same step
 NOISE   so many characters more on each line (0)
+MEET    a folder: the ranks of each round of torchrun meet by a file there (by torchrun's own store)
 TRUTH   a file: what really ran in each step is written to TRUTH.RANK (truth.py)
 """
 
@@ -16,6 +17,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -35,6 +37,14 @@ WORLD = int(os.environ.get("WORLD_SIZE") or 1)
 WHO = f"[rank{RANK}] " if WORLD > 1 else ""
 
 count = 0
+
+
+def meeting() -> dict[str, Any]:
+    """How init_process_group finds the other ranks."""
+    if not os.environ.get("MEET"):
+        return {}
+    round = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    return {"init_method": f"file://{os.environ['MEET']}/{round}", "rank": RANK, "world_size": WORLD}
 
 
 def watched(cls: type[nn.Module]) -> type[nn.Module]:

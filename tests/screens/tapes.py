@@ -207,7 +207,21 @@ def stuck() -> Tape:
     for rank in (0, 1, 3):
         tape.add(t + 0.01, "switch", rank, **told, status="ready")
     tape.add(t + 0.01, "compiling", 2, state="begin", id="0/1", unit=0, part="forward", variant=0)
+    tape.add(t + 0.5, "compiling", 2, state="phase", phase="backend", id="0/1", unit=0, part="forward", variant=0)
     tape.steps(30, 31.9, only=[0, 1, 3])
+    return tape
+
+
+def alone() -> Tape:
+    """One of eight ranks meets a new size and compiles for it, the others wait in a collective; what the engine finds then."""
+    tape = Tape(8)
+    tape.first()
+    tape.steps(50, 31.9)
+    t, why = max(tape.t), "size of x[0]: 32, now 8"
+    tape.add(t + 0.01, "compiling", 3, state="begin", id="0/1", unit=0, part="forward", variant=0, words=why)
+    tape.add(t + 1.02, "finding", 3, rule="waiting", subject=GROUP, text=f"rank 3 alone compiles Net, forward again since 1 s: {why}; 7 ranks wait",
+             action="Only this rank met something new: give all ranks the same shapes, or a longer time-out for collectives",
+             evidence="1 of 8 ranks compile, at step 50", lost_s=1.01)  # fmt: skip
     return tape
 
 
@@ -275,7 +289,7 @@ def empty() -> Tape:
     return tape
 
 
-TAPES: dict[str, Callable[[], Tape]] = {f.__name__: f for f in (healthy, storm, straggler, collectives, lost, stuck, failed, memory, many,
+TAPES: dict[str, Callable[[], Tape]] = {f.__name__: f for f in (healthy, storm, straggler, collectives, lost, stuck, alone, failed, memory, many,
                                                                 output, units, empty)}  # fmt: skip
 
 

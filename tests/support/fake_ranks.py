@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A job whose ranks only talk: any number of them, in one process, without torch. Runs under inductop like any other.
 
-    fake_ranks.py [--ranks N] [--rate HZ] [--lines HZ] [--events] [--hard]
+    fake_ranks.py [--ranks N] [--rate HZ] [--lines HZ] [--events] [--hard] [--stuck]
 
 Each rank takes HZ steps a second and says so in the engine's own language (engine/wire); their figures differ a little. --lines: so
 many lines of output a second. --events: now and then a compilation, a graph break, a finding. --hard: interrupts, quits and stops
-from the terminal are ignored, so that keys alone do not end it. Ends by itself when the file STOP of the environment is there.
+from the terminal are ignored, so that keys alone do not end it. --stuck: after a while of steps they all compile, since long ago,
+and end some seconds later. Ends by itself when the file STOP of the environment is there.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ HELLO, EVENT, STEPS, BEAT, STATE = 1, 2, 3, 5, 6
 STEP = struct.Struct("<12Q6I")
 BEAT_RECORD = struct.Struct("<7Q4I")
 HAS_PHASES, HAS_RSS = 15, 32
-BEAT_S, MB = 0.1, 1 << 20
+BEAT_S, STUCK_S, MB = 0.1, 3, 1 << 20
 LINES = ("\033[32mepoch %d\033[0m loss 2.31", "\r step %d  42%%|####      |", "plain line %d", "caf\u00e9 \u6f22\u5b57 \U0001f680 %d", "\033[2Jcleared %d")
 
 
@@ -82,8 +83,13 @@ def run(ranks: list[Rank], given: argparse.Namespace) -> None:
     noise, begin, lines = random.Random(7), time.monotonic(), 0
     beats = steps = 0
     stop = os.environ.get("STOP", "")
+    if given.stuck:
+        for rank in ranks:
+            rank.tell(EVENT, "compile", unit=0, variant=0, id="0/0", frame="forward train.py:41", trigger="first", ms=2000)
     while not (stop and os.path.exists(stop)):
         now, spent = time.monotonic_ns(), time.monotonic() - begin
+        if given.stuck and spent > STUCK_S:
+            break
         if steps < spent * given.rate:
             steps = int(spent * given.rate) + 1
             for rank in ranks:
@@ -99,8 +105,17 @@ def run(ranks: list[Rank], given: argparse.Namespace) -> None:
             sys.stdout.write(noise.choice(LINES) % lines + "\n")
             sys.stdout.flush()
         time.sleep(max(0.001, min(BEAT_S, 1 / given.rate) / 4))
+    if given.stuck:
+        compile_for_ever(ranks)
     for rank in ranks:
         rank.say("finished")
+
+
+def compile_for_ever(ranks: list[Rank]) -> None:
+    """They began before they were there at all: it has taken long."""
+    for rank in ranks:
+        rank.tell(EVENT, "compiling", state="begin", id="0/1", unit=0, part="forward", variant=0, ns=time.monotonic_ns() - 90 * 10**9)
+    time.sleep(STUCK_S)
 
 
 def main() -> None:
@@ -110,6 +125,7 @@ def main() -> None:
     parser.add_argument("--lines", type=float, default=0)
     parser.add_argument("--events", action="store_true")
     parser.add_argument("--hard", action="store_true")
+    parser.add_argument("--stuck", action="store_true")
     given = parser.parse_args()
     if given.hard:
         for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGTTOU, signal.SIGTTIN):

@@ -101,7 +101,7 @@ static void update(void *state, const struct view *view) {
     panel->count = 0;
     for (size_t i = snapshot->switch_count; i-- > 0;) {
         const struct snapshot_switch *change = snapshot->switches[i];
-        if (change->is_tried_again || strcmp(change->by, "baseline") == 0) continue;
+        if (change->is_tried_again || change->is_forget || strcmp(change->by, "baseline") == 0) continue;
         panel->changes[panel->count++] = change;
     }
     table_update(panel->table, &(struct table_source){panel, panel->count, id_of});

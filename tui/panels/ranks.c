@@ -184,9 +184,21 @@ static void put_state(struct table_cell *cell, const struct snapshot *snapshot,
     show_put(cell, state_style(activity), snapshot_activity_name(activity));
     if (activity == ACTIVITY_COMPILING) {
         idle = snapshot->now - rank->compiling_t;
-        show_printf(cell, state_style(activity), "compiling %s%s%s",
-                    format_duration(fmax(idle, 0) * ns_of_s).text, rank->compiling[0] ? ": " : "",
-                    rank->compiling);
+        char before[64] = "";
+        if (!isnan(rank->compiling_last_ms))
+            snprintf(before, sizeof before, " (%s before)",
+                     format_duration(rank->compiling_last_ms * ns_of_ms).text);
+        const char *words[] = {rank->compiling, rank->compiling_phase,
+                               rank->compiling_why ? rank->compiling_why : ""};
+        const char *between = ": ";
+        show_printf(cell, state_style(activity), "compiling %s%s",
+                    format_duration(fmax(idle, 0) * ns_of_s).text, before);
+        for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+            if (!words[i][0]) continue;
+            size_t used = strlen(cell->text);
+            snprintf(cell->text + used, sizeof cell->text - used, "%s%.120s", between, words[i]);
+            between = ", ";
+        }
         return;
     }
     size_t size = strlen(cell->text);
@@ -337,7 +349,7 @@ static int detail_traffic(const struct snapshot *snapshot, const struct snapshot
     const struct snapshot_group *group =
         rank->group < snapshot->group_count ? snapshot->groups[rank->group] : NULL;
     char text[300];
-    if (!traffic->api) return y;
+    if (!traffic->api) return line(body, y, "collectives", rank->who ? rank->who->collectives : NULL);
     snprintf(text, sizeof text, "%s a step, %s, %s ms with waiting; enqueued in %s ms",
              format_count(traffic->count).text, format_bytes(traffic->bytes).text,
              format_ms(traffic->ms * ns_of_ms).text, format_ms(traffic->host_ms * ns_of_ms).text);

@@ -84,7 +84,7 @@ static void put_cost(struct buf *out, const struct view *view) {
     uint32_t key = view_variant_next(view);
     const struct snapshot_variant *known = snapshot_variant(view->snapshot, key);
     double most = NAN;
-    if (known && known->steps) {
+    if (known && known->steps && !known->is_let_go) {
         buf_puts(out, "used before: compiles nothing");
         return;
     }

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from . import again, breaks, core, events, guard, switch, units
+from . import again, breaks, core, events, guard, stages, switch, units
 from . import settings as text
 from .causes import Cause
 from .decode import decode
@@ -63,7 +63,7 @@ def started(args: Any = None) -> None:
             core.dirty(core.WHY["AUTOTUNE"])
         compile_id = _compile_id(args)
         begun = remember(compile_id)
-        _tell_now("begin", compile_id, begun, PARTS.get(name))
+        stages.begun(_tell_now("begin", compile_id, begun, PARTS.get(name)))
     except Exception as error:
         core.trouble("compile started", error)
 
@@ -71,6 +71,7 @@ def started(args: Any = None) -> None:
 def ended(args: Any = None) -> None:
     """End call-back of the same compilation, failed ones too."""
     try:
+        stages.ended()
         _tell_now("end", _compile_id(args), None, None)
     except Exception as error:
         core.trouble("compile ended", error)
@@ -83,15 +84,17 @@ def _compile_id(args: Any) -> Any:
     return args.compile_id if hasattr(args, "compile_id") else CompileContext.current_compile_id()
 
 
-def _tell_now(state: str, compile_id: Any, begun: Begun | None, part: str | None) -> None:
-    events.tell(
-        "compiling",
-        state=state,
-        id=_id(compile_id) if compile_id is not None else None,
-        unit=begun.index if begun is not None else None,
-        variant=begun.variant if begun is not None else None,
-        part=part,
-    )
+def _tell_now(state: str, compile_id: Any, begun: Begun | None, part: str | None) -> dict[str, Any]:
+    asked = again.of(_id(compile_id)) if state == "begin" and part == "forward" else None
+    fields = {
+        "id": _id(compile_id) if compile_id is not None else None,
+        "unit": begun.index if begun is not None else None,
+        "variant": begun.variant if begun is not None else None,
+        "part": part,
+        "words": asked.cause.words if asked is not None else None,
+    }
+    events.tell("compiling", state=state, **fields)
+    return fields
 
 
 def remember(compile_id: Any) -> Begun | None:
@@ -135,6 +138,7 @@ def watch(dynamo: Any) -> None:
         kept = getattr(utils, "_compilation_metrics", None)
         if getattr(kept, "maxlen", 0) and kept.maxlen < LIMIT:
             utils.set_compilation_metrics_limit(LIMIT)
+    stages.watch()
     again.watch(remember, lambda name: _begun.get(_id(name)), _id)
     register()
     real = dynamo.reset

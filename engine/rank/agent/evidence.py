@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from . import layout
 from .core import trouble
@@ -26,6 +27,7 @@ class Trial:
         self.waits = False  # for models that are known only after the first step
         self.over = False
         self.failure: Failure | None = None
+        self.more: dict[str, Any] = {}  # that its event tells
         self.frames: weakref.WeakKeyDictionary[Unit, int] = weakref.WeakKeyDictionary()  # compiled ones in the first call
         self._units: list[weakref.ref[Unit]] = []
         self.add(concerned)
@@ -130,6 +132,6 @@ def _front(state: State) -> bool:
     inside, variant = layout.insides, state.guard.variant
     for code in list(variant.owned):
         found = inside.region_entries(code, variant.region) if variant.region is not None else inside.entries(code)
-        if found and found[0].compile_id in variant.owned.get(code, ()):
+        if found and found[0].guard_manager in variant.versions:
             return True
     return False

@@ -82,7 +82,10 @@ def _judged(inside: Any, guard: Guard, frame: Any, result: Any) -> Any:
     converted = inside.answers.converted(result)
     if converted is not None:
         guard.converted += 1
-        guard.variant.owned.setdefault(code, set()).add(converted.compile_id)
+        guard.variant.owned[code] = guard.variant.owned.get(code, 0) + 1
+        manager = getattr(converted, "guard_manager", None)
+        if manager is not None:
+            guard.variant.versions.add(manager)
     elif inside.regions is None and inside.answers.decides_for_all(result, inside.entries(code)):
         return inside.answers.eager_once(frame)
     return result
@@ -100,7 +103,7 @@ def conversion(variant: Variant, code: Any) -> Iterator[None]:
             stack.enter_context(lowering.no_donation())
         if inside.regions is None:
             config = inside.dynamo.config
-            others = len(inside.entries(code)) - len(variant.owned.get(code, ()))
+            others = len(inside.entries(code)) - variant.owned.get(code, 0)
             name = again.name_of_limit(config)
             stack.enter_context(config.patch(**{name: getattr(config, name) + max(others, 0)}))
         stack.enter_context(_own_history(variant))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from . import core, plan, switch
+from . import core, letgo, plan, switch
 from . import settings as text
 from .known import Refused
 
@@ -14,6 +14,7 @@ from .known import Refused
 class Proposal(NamedTuple):
     by: str
     schedule: list[tuple[int, text.Settings]]
+    forget: text.Settings | None  # settings whose compiled code is let go when it begins
 
 
 _prepared: dict[int, Proposal] = {}
@@ -25,7 +26,8 @@ def _read(payload: bytes) -> Proposal:
     schedule = [(int(offset), dict(settings)) for offset, settings in data["schedule"]]
     if not schedule or schedule[0][0] != 0:
         raise Refused("a schedule begins with offset 0")
-    return Proposal(str(data.get("by", "viewer")), [(o, text.merge({}, s)) for o, s in schedule])
+    forget = data.get("forget")
+    return Proposal(str(data.get("by", "viewer")), [(o, text.merge({}, s)) for o, s in schedule], forget and text.merge({}, dict(forget)))
 
 
 def prepare(identity: int, payload: bytes) -> str | None:
@@ -36,6 +38,8 @@ def prepare(identity: int, payload: bytes) -> str | None:
         proposal = _read(payload)
         for settings in {text.key(s): s for _, s in proposal.schedule}.values():
             switch.check(settings, switch.current)
+        if proposal.forget:
+            letgo.check(proposal.forget, proposal.schedule[0][1])
         for other in [i for i in _prepared if i != _running]:
             del _prepared[other]
         _prepared[identity] = proposal
@@ -58,8 +62,8 @@ def apply(identity: int, count: int, index: int) -> int:
         offset, settings = proposal.schedule[index]
         if index and (identity, text.key(settings)) in switch.failures:
             switch.tell(identity, proposal.by, switch.current, settings, "failed", count, reason="it failed before in this schedule")
-        else:
-            switch.apply(settings, identity, proposal.by, count)
+        elif switch.apply(settings, identity, proposal.by, count) is None and index == 0 and proposal.forget:
+            switch.trial.more.update(forgot=text.key(proposal.forget), freed=letgo.let_go(proposal.forget, settings))
         has_more = index + 1 < len(proposal.schedule)
         _running = identity if has_more else 0
         if has_more:

@@ -70,6 +70,19 @@ def timeout_s() -> float | None:
     return min(found, default=None)
 
 
+def collectives(asked: bool) -> str | None:
+    """Why nothing will be told of them; None: it will, or there are none."""
+    if (_distributed() or (0, 1))[1] < 2:
+        return None
+    try:
+        backend = str(sys.modules["torch.distributed"].get_backend())
+    except Exception:
+        return None
+    if "nccl" in backend:
+        return None if asked else "off: --collectives on counts and times NCCL's"
+    return f"n/a: {backend} tells nothing by itself, and to have torch record each operator costs about 1 % of a step"
+
+
 def facts(torch: Any) -> dict[str, Any]:
     """What a rank event says beside its group."""
     return {"timeout_s": timeout_s(), "host": socket.gethostname(), "pid": os.getpid(), "python": platform.python_version(), "torch": str(torch.__version__)}

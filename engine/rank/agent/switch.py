@@ -66,6 +66,10 @@ def check(settings: Settings, before: Settings | None = None) -> Wish:
     return out
 
 
+def forget_checked() -> None:
+    _checked.clear()
+
+
 def _inside() -> Any:
     """torch's insides; imports torch._dynamo in a job that has not (a second, told by the step's flag)."""
     if layout.insides is None:
@@ -224,7 +228,7 @@ def conclude() -> None:
     if trial is None or trial.over or trial.waits:
         return
     verdict = trial.conclude()
-    fields: dict[str, Any] = {"ran": trial.ran()}
+    fields: dict[str, Any] = {"ran": trial.ran(), **trial.more}
     if trial.swap_ms is not None:
         fields["swap_ms"] = round(trial.swap_ms, 4)
     if trial.step_before_ns and step_ns():

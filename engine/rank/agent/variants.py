@@ -107,7 +107,8 @@ class Variant:
         regions = layout.insides.regions if layout.insides else None
         self.region = next(regions) if regions is not None else None
         self.history: Any = None
-        self.owned: weakref.WeakKeyDictionary[Any, set[Any]] = weakref.WeakKeyDictionary()  # of code: its compile ids
+        self.owned: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self.versions: weakref.WeakSet[Any] = weakref.WeakSet()  # guards of what was compiled: they name its place in torch's cache
         self.worked = False
 
     @classmethod
@@ -122,6 +123,7 @@ class Variant:
         for variant in cls.all.values():
             variant.history, variant.worked = None, False
             variant.owned.clear()
+            variant.versions.clear()
 
 
 def holds_collectives(graph_module: Any) -> bool:

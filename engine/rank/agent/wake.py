@@ -124,6 +124,7 @@ def _wake() -> bool:
     extension = core.load()
     events.rank = me.rank
     _facts.update(rank=me.rank, world=me.world, local_rank=me.local_rank, group=me.group, restart=me.restart, **rank.facts(_torch))
+    _facts["collectives"] = rank.collectives(nccl.asked)
     place = extension.join(os.path.join(_session, "page"), me.group, me.rank, me.world)
     hello = {"v": 1, "role": "rank", "pid": os.getpid(), "group": me.group, "group_index": place["group_index"]}
     hello.update(slot=place["slot"], gen=place["gen"], nonce=str(place["nonce"]))

@@ -105,6 +105,52 @@ static void test_figures_of_a_rank(void **state) {
     store_free(store);
 }
 
+static void assert_compiling(struct store *store, double now, double since, double last_ms,
+                             const char *what, const char *phase) {
+    const struct snapshot *snapshot = snapshot_take(store, now);
+    const struct snapshot_rank *rank = snapshot->ranks[0];
+    assert_true(isnan(since) ? isnan(rank->compiling_t) : rank->compiling_t == since);
+    assert_true(isnan(last_ms) ? isnan(rank->compiling_last_ms)
+                               : rank->compiling_last_ms == last_ms);
+    if (what) assert_string_equal(rank->compiling, what);
+    if (what) assert_string_equal(rank->compiling_phase, phase);
+    snapshot_unref(snapshot);
+}
+
+static void test_a_compilation_under_way(void **state) {
+    (void)state;
+    struct store *store = viewed_store();
+    hello(store, 0);
+    tell(store, "unit", "'t':0,'rank':0,'unit':0,'name':'Net','origin':'script','target':'Net'");
+    tell(store, "compiling", "'t':1,'rank':0,'state':'begin','id':'0/0','unit':0,'part':'forward'");
+    assert_compiling(store, 2, 1, NAN, "Net, forward", "");
+    tell(store, "compiling",
+         "'t':2,'rank':0,'state':'phase','phase':'aot','id':'0/0','unit':0,'part':'forward'");
+    assert_compiling(store, 3, 1, NAN, "Net, forward", "aot");
+    tell(store, "compiling", "'t':4,'rank':0,'state':'end','id':'0/0'");
+    assert_compiling(store, 5, NAN, NAN, NULL, NULL);
+    tell(store, "compile",
+         "'t':4,'rank':0,'unit':0,'variant':0,'id':'0/0','trigger':'first','ms':3000");
+    tell(store, "compile",
+         "'t':5,'rank':0,'unit':0,'variant':0,'id':'0/0','trigger':'backward','ms':900");
+    tell(
+        store, "compile",
+        "'t':6,'rank':0,'unit':0,'variant':0,'id':'0/1','trigger':'recompile','ms':7,'failed':'x'");
+    tell(store, "compiling", "'t':7,'rank':0,'state':'begin','id':'0/2','unit':0,'part':'forward'");
+    assert_compiling(store, 8, 7, 3000, "Net, forward", "");
+    tell(store, "compiling",
+         "'t':9,'rank':0,'state':'begin','id':'0/2','unit':0,'part':'backward'");
+    assert_compiling(store, 9, 9, 900, "Net, backward", "");
+    tell(store, "compiling",
+         "'t':10,'rank':0,'state':'begin','id':'1/0','unit':0,'part':'forward'");
+    assert_compiling(store, 10, 10, NAN, "Net, forward", "");
+    tell(store, "compiling", "'t':11,'rank':0,'state':'end','id':'1/0'");
+    tell(store, "compiling", /* who came late */
+         "'t':12,'rank':0,'state':'phase','phase':'backend','id':'0/3','unit':0,'part':'forward'");
+    assert_compiling(store, 13, 12, 3000, "Net, forward", "backend");
+    store_free(store);
+}
+
 static void test_it_is_frozen_and_outlives_the_store(void **state) {
     (void)state;
     struct store *store = viewed_store();
@@ -295,6 +341,44 @@ static void test_a_switch_rank_by_rank(void **state) {
     assert_string_equal(line->ranks, "0,1");
     assert_true(line->level == LEVEL_GOOD && line->has_step && line->step == 11 && line->ms == 90);
     snapshot_unref(after);
+    store_free(store);
+}
+
+static bool is_let_go(struct store *store, double t) {
+    const struct snapshot *snapshot = snapshot_take(store, t);
+    bool is_so = snapshot_variant(snapshot, 5)->is_let_go;
+    snapshot_unref(snapshot);
+    return is_so;
+}
+
+static void test_what_was_let_go_is_compiled_anew(void **state) {
+    (void)state;
+    struct store *store = viewed_store();
+    for (int rank = 0; rank < 2; rank++) {
+        hello(store, rank);
+        tell(store, "variant",
+             "'t':1,'rank':%d,'variant':5,'label':'dynamic=on','settings':{'dynamic':'on'}", rank);
+        tell(store, "compile", "'t':1,'rank':%d,'variant':5,'id':'0/1','trigger':'variant','ms':10",
+             rank);
+    }
+    for (int rank = 0; rank < 2; rank++) {
+        assert_false(is_let_go(store, 2)); /* on all ranks, or not */
+        tell(store, "switch",
+             "'t':2,'rank':%d,'id':3,'by':'viewer','from':{},'to':{},'variant':0,'status':'applied'"
+             ",'at':7,'forgot':5,"
+             "'freed':{'versions':1,'functions':1}",
+             rank);
+    }
+    assert_true(is_let_go(store, 3));
+    const struct snapshot *snapshot = snapshot_take(store, 3);
+    assert_true(snapshot->switches[0]->is_forget);
+    assert_string_equal(snapshot->switches[0]->change,
+                        "let go of what was compiled under dynamic=on");
+    const struct snapshot_event *line = snapshot->events[snapshot->event_count - 1];
+    assert_string_equal(line->text, "let go of what was compiled under dynamic=on, applied at 7");
+    snapshot_unref(snapshot);
+    tell(store, "compile", "'t':4,'rank':0,'variant':5,'id':'0/2','trigger':'variant','ms':10");
+    assert_false(is_let_go(store, 4));
     store_free(store);
 }
 
@@ -536,12 +620,14 @@ int main(void) {
         cmocka_unit_test(test_nothing_known_is_nothing_shown),
         cmocka_unit_test(test_missing_is_never_0),
         cmocka_unit_test(test_figures_of_a_rank),
+        cmocka_unit_test(test_a_compilation_under_way),
         cmocka_unit_test(test_it_is_frozen_and_outlives_the_store),
         cmocka_unit_test(test_what_did_not_change_is_shared),
         cmocka_unit_test(test_ranks_by_group_and_number),
         cmocka_unit_test(test_ranks_that_differ_in_settings_are_counted),
         cmocka_unit_test(test_a_rank_falls_quiet),
         cmocka_unit_test(test_a_switch_rank_by_rank),
+        cmocka_unit_test(test_what_was_let_go_is_compiled_anew),
         cmocka_unit_test(test_a_failed_switch_says_where),
         cmocka_unit_test(test_recompiles_by_cause),
         cmocka_unit_test(test_what_several_ranks_say_is_one_line),

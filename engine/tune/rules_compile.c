@@ -1,0 +1,153 @@
+/* Findings about what is compiled, and what is not.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "engine/base/attr.h"
+#include "engine/base/mem.h"
+#include "engine/tune/rules.h"
+#include "engine/base/banned.h"
+
+enum {
+    RECOMPILES_LEAST = 3, /* of one cause on a rank: one or two are how torch finds out what changes */
+    NOT_COMPILED_STEPS = 50,
+    DEAR_S_LEAST = 10,    /* one recompile that is dear: so many seconds, */
+    DEAR_STEPS_LEAST = 100, /* and as long as so many steps */
+    STUCK_S_LEAST = 60,
+    STUCK_FIRST_S = 900, /* when nothing was compiled before that says how long it takes */
+    STUCK_TIMES = 5,     /* as long as the longest so far */
+};
+
+/* Of the step of most ranks; NaN when none has a median. */
+static double step_ms(const struct snapshot *snapshot) {
+    double least = NAN;
+    for (size_t i = 0; i < snapshot->group_count; i++) least = fmin(least, snapshot->groups[i]->median_ms);
+    return least;
+}
+
+/* Sizes, of all causes: train and eval, or grad and no grad, are compiled once each whatever one does. What only few ranks met is told
+ * as a difference between ranks. */
+static bool is_dear(const struct snapshot_cause *cause, double seconds, const struct snapshot *snapshot) {
+    bool is_size = cause->id && strncmp(cause->id, "size", 4) == 0, is_common = 2 * cause->rank_count > snapshot->rank_count;
+    double usual_ms = step_ms(snapshot);
+    return is_size && is_common && seconds >= DEAR_S_LEAST && seconds * 1e3 >= DEAR_STEPS_LEAST * usual_ms;
+}
+
+/* One cause, compiled for again and again, or once for long. */
+void find_recompiles(const struct look *look) {
+    const struct snapshot *snapshot = look->snapshot;
+    for (size_t i = 0; i < snapshot->cause_count; i++) {
+        const struct snapshot_cause *cause = snapshot->causes[i];
+        size_t ranks = cause->rank_count ? cause->rank_count : 1;
+        double seconds = cause->seconds / (double)ranks;
+        bool is_often = cause->count >= RECOMPILES_LEAST * ranks || cause->is_back;
+        if (!is_often && !is_dear(cause, seconds, snapshot)) continue;
+        struct finding *finding = finding_add(look, cause->key, (struct finding){.rank = -1, .lost_s = seconds, .gain = NAN});
+        if (!finding) continue;
+        uint64_t times = (cause->count + ranks - 1) / ranks;
+        CLEANUP(cleanup_free) char *often = times > 1 ? mem_printf("%" PRIu64 " times", times) : mem_strdup("once");
+        finding->text = mem_printf("recompiled %s, %.1f s so far: %s", often, seconds, cause->words);
+        finding->action = cause->remedy ? mem_strdup(cause->remedy) : NULL;
+        finding->evidence = mem_printf("%s, rank%s %s", cause->frame, ranks > 1 ? "s" : "", cause->ranks);
+    }
+}
+
+/* torch gave a function up: it runs eager from now on, and says so in a log that nobody reads. */
+void find_limit(const struct look *look) {
+    const struct snapshot *snapshot = look->snapshot;
+    for (size_t i = 0; i < snapshot->compile_count; i++) {
+        const struct snapshot_compile *compile = snapshot->compiles[i];
+        if (!compile->failed || !strstr(compile->failed, "recompile_limit")) continue;
+        const char *frame = compile->frame ? compile->frame : "a function";
+        struct finding *finding = finding_add(look, frame, (struct finding){.rank = -1, .lost_s = NAN, .gain = NAN});
+        if (!finding) continue;
+        CLEANUP(cleanup_free) char *step = compile->has_step ? mem_printf(" step %" PRIu64, compile->step) : mem_strdup("");
+        finding->text = mem_printf("%s has reached %s: it runs eager since%s", frame, compile->failed, step);
+        finding->action = mem_strdup("Mend what it is compiled for again (see the recompiles), or torch.compile(..., recompile_limit=N)");
+        finding->evidence = mem_printf("compile id %s on rank %d", compile->id ? compile->id : "?", compile->rank);
+    }
+}
+
+/* Trains, and nothing is compiled. */
+void find_not_compiled(const struct look *look) {
+    const struct snapshot *snapshot = look->snapshot;
+    const struct snapshot_rank *rank = NULL;
+    for (size_t i = 0; i < snapshot->rank_count && !rank; i++) {
+        const struct snapshot_rank *one = snapshot->ranks[i];
+        if (!one->compiles && one->steps >= NOT_COMPILED_STEPS && !one->variant) rank = one;
+    }
+    struct finding *finding = rank ? finding_add(look, NULL, (struct finding){.rank = -1, .lost_s = NAN, .gain = NAN}) : NULL;
+    if (!finding) return;
+    const struct snapshot_unit *unit = rank->units && rank->units->count ? &rank->units->units[0] : NULL;
+    if (unit) {
+        finding->text = mem_printf("%s is compiled by the script and never called that way: training runs eager", unit->name);
+        finding->action = mem_strdup("Call what torch.compile returned, by its __call__; another method, or the module itself, goes past it");
+        finding->evidence = mem_printf("%s:%" PRId64 ", no compilation in %" PRIu64 " steps", unit->file ? unit->file : "?",
+                                       unit->has_line ? unit->line : 0, rank->steps);
+    } else {
+        finding->text = mem_strdup("nothing is compiled");
+        finding->action = mem_strdup("scope=whole or scope=regional compiles the model from here, and back");
+        finding->evidence = mem_printf("no torch.compile in %" PRIu64 " steps", rank->steps);
+    }
+}
+
+static const char *file_name(const char *path) {
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return slash ? slash + 1 : path ? path : "?";
+}
+
+static char *words_of_break(const struct snapshot_break *one, const char *place) {
+    const char *frame = one->frame ? one->frame : "a function";
+    if (one->is_eager) return mem_printf("%s runs eager: the graph breaks at %s where it cannot go on: %s", frame, place, one->reason);
+    CLEANUP(cleanup_free) char *times = one->runs > 1 ? mem_printf("%" PRId64 " times ", one->runs) : mem_strdup("");
+    return mem_printf("the graph breaks at %s, %sin every call: %s", place, times, one->reason);
+}
+
+/* A break that was compiled once costs nothing; one that runs in every call ends a graph there each time. */
+void find_breaks(const struct look *look) {
+    const struct snapshot *snapshot = look->snapshot;
+    bool is_early = true; /* the first calls may break where later ones do not */
+    for (size_t i = 0; i < snapshot->rank_count; i++) is_early &= snapshot->ranks[i]->steps < STEPS_LEAST;
+    for (size_t i = 0; i < snapshot->break_count && !is_early; i++) {
+        const struct snapshot_break *one = snapshot->breaks[i];
+        bool is_given_up = one->is_eager && !one->has_runs && !one->is_framework; /* nothing goes on behind it that could be counted */
+        if (one->is_meant || (!is_given_up && (!one->has_runs || one->runs < 1))) continue;
+        CLEANUP(cleanup_free) char *place = mem_printf("%s:%" PRId64, file_name(one->file), one->has_line ? one->line : 0);
+        CLEANUP(cleanup_free) char *subject = mem_printf("%s %s", place, one->reason);
+        struct finding *finding = finding_add(look, subject, (struct finding){.rank = -1, .lost_s = NAN, .gain = NAN});
+        if (!finding) continue;
+        finding->text = words_of_break(one, place);
+        finding->action = one->remedy ? mem_strdup(one->remedy) : mem_strdup("Move it out of what is compiled; fullgraph=on shows the first one");
+        finding->evidence = mem_printf("%s%s%s, rank%s %s", one->frame ? one->frame : "", one->code ? ", " : "", one->code ? one->code : "",
+                                       one->rank_count > 1 ? "s" : "", one->ranks);
+    }
+}
+
+/* ---- stuck */
+
+static double longest_s(const struct snapshot *snapshot) {
+    double longest = NAN;
+    for (size_t i = 0; i < snapshot->compile_count; i++) longest = fmax(longest, snapshot->compiles[i]->ms / 1e3);
+    return longest;
+}
+
+/* A compilation that takes many times what the longest took. */
+void find_stuck(const struct look *look) {
+    const struct snapshot *snapshot = look->snapshot;
+    double longest = longest_s(snapshot), most = isnan(longest) ? STUCK_FIRST_S : fmax(STUCK_TIMES * longest, STUCK_S_LEAST);
+    for (size_t i = 0; i < snapshot->rank_count; i++) {
+        const struct snapshot_rank *rank = snapshot->ranks[i];
+        double since = snapshot->now - rank->compiling_t;
+        if (snapshot_activity(snapshot, rank) != ACTIVITY_COMPILING || since < most) continue;
+        struct finding *finding = finding_add(look, NULL, (struct finding){.rank = rank->rank, .lost_s = since, .gain = NAN});
+        if (!finding) continue;
+        CLEANUP(cleanup_free) char *before = isnan(longest) ? mem_strdup("") : mem_printf(": the longest so far took %.1f s", longest);
+        finding->text = mem_printf("rank %d compiles%s%s since %.0f s%s", rank->rank, rank->compiling[0] ? " " : "", rank->compiling,
+                                   since, before);
+        finding->action = mem_printf("`py-spy dump --pid %" PRId64 "` shows where it is; TORCHINDUCTOR_COMPILE_THREADS=1 does without helpers, mode=default without tuning",
+                                     rank->who->has_pid ? rank->who->pid : 0);
+        finding->evidence = mem_printf("step %" PRIu64 ", %s", rank->has_step ? rank->step + 1 : 0,
+                                       rank->compiling_why ? rank->compiling_why : "no cause was told");
+    }
+}
