@@ -52,7 +52,7 @@ def test_a_hundred_switches_keep_nothing(job):
     done = job(SOAK.replace("{numbers}", f"{SWITCHES}, {EVERY}, {WARM}"), plan)
     assert done.code == 0, done.err[-3000:]
     assert done.faults == []
-    assert [status for _, status, _ in done.switches()] == ["applied"] * SWITCHES
+    assert [(e["status"], e.get("reason")) for e in done.of("switch")] == [("applied", None)] * SWITCHES
     before, after = done.said("look")
     # what was compiled was compiled till then: the same, to the last entry, tensor and byte of a tensor
     for name in ("compiles", "entries", "ours", "tensors"):
