@@ -81,11 +81,22 @@ if(TARGET inductop)
     COMMENT "printing settings.json"
     VERBATIM)
   add_custom_target(share_settings ALL DEPENDS ${share_settings})
+
+  set(manual ${CMAKE_BINARY_DIR}/inductop.1)
+  add_custom_command(
+    OUTPUT ${manual}
+    COMMAND $<TARGET_FILE:inductop> --print-man > ${manual}.new
+    COMMAND ${CMAKE_COMMAND} -E rename ${manual}.new ${manual}
+    DEPENDS inductop
+    COMMENT "printing the manual page"
+    VERBATIM)
+  add_custom_target(manual ALL DEPENDS ${manual})
 endif()
 
 include(GNUInstallDirs)
 if(TARGET inductop)
   install(TARGETS inductop RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(FILES ${CMAKE_BINARY_DIR}/inductop.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 endif()
 # lib as such, never lib64 or a triplet: the program looks for it beside its own folder.
 install(DIRECTORY ${share_to} DESTINATION lib PATTERN "__pycache__" EXCLUDE PATTERN "*.new" EXCLUDE)

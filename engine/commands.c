@@ -12,7 +12,7 @@
 
 enum { HOLD_MS = 5000 };
 
-static void set_from_json(struct settings *set, const json_t *object) {
+void command_settings(struct settings *set, const json_t *object) {
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)object, key, value) {
@@ -29,7 +29,7 @@ static json_t *set_to_json(const struct settings *set) {
 
 static uint32_t key_of(const json_t *object) {
     struct settings set = SETTINGS_INIT;
-    set_from_json(&set, object);
+    command_settings(&set, object);
     uint32_t key = settings_key(&set);
     settings_done(&set);
     return key;
@@ -41,6 +41,22 @@ static json_t *settings_of_schedule(const json_t *schedule) {
     return json_array_get(json_array_get(schedule, json_array_size(schedule) - 1), 1);
 }
 
+/* What a comparison's schedule compares `to` with; NULL: it is none. */
+static char *against_of(const json_t *schedule, const json_t *to) {
+    char *label = NULL;
+    size_t i;
+    json_t *entry;
+    json_array_foreach(schedule, i, entry) {
+        const json_t *settings = json_array_get(entry, 1);
+        if (label || json_equal(settings, to)) continue;
+        struct settings set = SETTINGS_INIT;
+        command_settings(&set, settings);
+        label = settings_label(&set);
+        settings_done(&set);
+    }
+    return label;
+}
+
 void command_told(void *ctx, const struct proposal *proposal) {
     struct engine *engine = ctx;
     json_t *to = settings_of_schedule(proposal->schedule);
@@ -49,6 +65,8 @@ void command_told(void *ctx, const struct proposal *proposal) {
                                     "variant", (json_int_t)key_of(to), "status", proposal->status);
     if (proposal->reason) json_object_set_new(event.body, "reason", event_string(proposal->reason));
     if (proposal->tag) json_object_set(event.body, "tag", proposal->tag);
+    CLEANUP(cleanup_free) char *against = against_of(proposal->schedule, to);
+    if (against) json_object_set_new(event.body, "against", event_string(against));
     if (proposal->forget) json_object_set_new(event.body, "forgot", json_integer((json_int_t)key_of(proposal->forget)));
     if (proposal->freed) json_object_set(event.body, "freed", proposal->freed);
     if (proposal->again) json_object_set_new(event.body, "again", json_true());
@@ -134,7 +152,7 @@ static bool is_too_slow(const struct engine *engine, const struct guest *member,
     }
     double expected = longest_compile_s(engine->store, member->group, variant, &is_known);
     if (is_known || least == 0 || expected <= least / 3) return false;
-    snprintf(room, size, "it may compile for %.0f s, and the ranks' collectives give up after %.0f s; send --force does it all the same",
+    snprintf(room, size, "it may compile for %.0f s, and the ranks' collectives give up after %.0f s; --force does it all the same",
              expected, least);
     return true;
 }
@@ -162,6 +180,23 @@ static void forget(struct engine *engine, const struct guest *member, const json
                                                           .forget = json_incref(settings)});
 }
 
+/* The settings that a command means: its change over `from`. Checked for its group, with the reason when they cannot be. */
+static int settings_meant(const struct engine *engine, const struct guest *member, const json_t *command, const json_t *from,
+                          struct settings *ret, struct err *err) {
+    struct settings asked = SETTINGS_INIT;
+    int rc = 0;
+    command_settings(ret, from);
+    command_settings(&asked, json_object_get(command, "change"));
+    settings_merge(ret, &asked);
+    for (size_t i = 0; i < asked.count && !rc; i++) rc = settings_check(asked.pairs[i].key, asked.pairs[i].value, err);
+    if (rc == 0) rc = settings_check_set(ret, err);
+    if (rc == 0 && !json_is_true(json_object_get(command, "force")) &&
+        is_too_slow(engine, member, settings_key(ret), err->message, sizeof err->message))
+        rc = -ERR_REFUSED;
+    settings_done(&asked);
+    return rc;
+}
+
 static void propose(struct engine *engine, const json_t *command) {
     const char *reason = NULL;
     const json_t *change = json_object_get(command, "change");
@@ -177,29 +212,18 @@ static void propose(struct engine *engine, const json_t *command) {
         forget(engine, member, command, forgotten);
         return;
     }
-    struct settings set = SETTINGS_INIT, asked = SETTINGS_INIT;
+    struct settings set = SETTINGS_INIT;
     struct err err;
     const json_t *pending = proposer_pending(engine->proposer, member->group_index);
-    set_from_json(&set, pending ? pending : store_current(engine->store, member->group));
-    json_t *from = set_to_json(&set);
-    set_from_json(&asked, change);
-    settings_merge(&set, &asked);
-    int rc = 0;
-    for (size_t i = 0; i < asked.count && !rc; i++) rc = settings_check(asked.pairs[i].key, asked.pairs[i].value, &err);
-    if (rc == 0) rc = settings_check_set(&set, &err);
-    if (rc == 0 && !json_is_true(json_object_get(command, "force")) &&
-        is_too_slow(engine, member, settings_key(&set), err.message, sizeof err.message))
-        rc = -ERR_REFUSED;
-    if (rc) {
+    const json_t *from = pending ? pending : store_current(engine->store, member->group);
+    if (settings_meant(engine, member, command, from, &set, &err)) {
         refuse(engine, command, err.message);
-        json_decref(from);
     } else {
         proposer_propose(engine->proposer,
-                         &(struct proposal){.group = member->group_index, .by = "viewer", .from = from,
+                         &(struct proposal){.group = member->group_index, .by = "viewer", .from = json_deep_copy(from),
                                             .schedule = json_pack("[[io]]", 0, set_to_json(&set)),
                                             .tag = json_incref(json_object_get(command, "tag"))});
     }
-    settings_done(&asked);
     settings_done(&set);
 }
 
@@ -251,15 +275,35 @@ static const char *take_proposal(struct engine *engine, struct guest *guest, jso
     return NULL;
 }
 
-static const char *take_baseline(struct engine *engine, struct guest *guest, json_t *command) {
+/* Compares what is in force in the group with eager, or with a change of it. */
+static const char *compare(struct engine *engine, struct guest *guest, json_t *command, bool is_eager) {
+    static char text[sizeof((struct err *)0)->message];
     const char *reason = viewers_objection(engine->viewers, guest);
+    struct settings set = SETTINGS_INIT;
+    struct err err;
     if (!reason && json_is_true(json_object_get(engine->start, "readonly"))) reason = "this job runs with --readonly";
     if (reason) return reason;
     const struct guest *member = find_group(engine, json_string_value(json_object_get(command, "group")), &reason);
     if (!member) return reason;
-    reason = baselines_ask(engine->baselines, member);
+    if (!is_eager && settings_meant(engine, member, command, store_current(engine->store, member->group), &set, &err)) {
+        snprintf(text, sizeof text, "%s", err.message);
+        reason = text;
+    } else {
+        json_t *other = is_eager ? NULL : set_to_json(&set);
+        reason = baselines_ask(engine->baselines, member, other, json_object_get(command, "tag"));
+        json_decref(other);
+    }
+    settings_done(&set);
     if (!reason) viewers_did(engine->viewers, guest, command);
     return reason;
+}
+
+static const char *take_baseline(struct engine *engine, struct guest *guest, json_t *command) {
+    return compare(engine, guest, command, true);
+}
+
+static const char *take_compare(struct engine *engine, struct guest *guest, json_t *command) {
+    return compare(engine, guest, command, false);
 }
 
 static const char *take_over(struct engine *engine, struct guest *guest, json_t *command) {
@@ -278,7 +322,7 @@ static const struct {
     const char *name;
     const char *(*take)(struct engine *engine, struct guest *guest, json_t *command);
 } commands[] = {
-    {"propose", take_proposal}, {"baseline", take_baseline}, {"take over", take_over}, {"status", take_status}};
+    {"propose", take_proposal}, {"baseline", take_baseline}, {"compare", take_compare}, {"take over", take_over}, {"status", take_status}};
 
 void command_take(struct engine *engine, struct guest *guest, const struct frame *frame) {
     json_t *command = json_loadb((const char *)frame->payload, frame->size, 0, NULL);

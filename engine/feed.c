@@ -202,6 +202,11 @@ int feed_forget(struct feed *feed, const struct settings *settings, const char *
     return command(feed, "propose", json_pack("{so}", "forget", json_of(settings)), group, tag, err);
 }
 
+int feed_compare(struct feed *feed, const struct settings *change, const char *group,
+                 const char *tag, struct err *err) {
+    return command(feed, "compare", json_pack("{so}", "change", json_of(change)), group, tag, err);
+}
+
 int feed_baseline(struct feed *feed, const char *group, const char *tag, struct err *err) {
     return command(feed, "baseline", json_object(), group, tag, err);
 }

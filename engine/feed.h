@@ -92,6 +92,10 @@ int feed_propose(struct feed *feed, const struct settings *change, const char *g
 int feed_forget(struct feed *feed, const struct settings *settings, const char *group,
                 const char *tag, struct err *err); /* lets go of what was compiled under them */
 int feed_baseline(struct feed *feed, const char *group, const char *tag, struct err *err);
+
+/* Compares what is in force with a change of it. */
+int feed_compare(struct feed *feed, const struct settings *change, const char *group,
+                 const char *tag, struct err *err);
 int feed_take_over(struct feed *feed, const char *tag, struct err *err);
 
 /* Of a tape (engine/tape/replay.h); nothing happens on a running job. */

@@ -35,6 +35,14 @@ static uint32_t place_hash(const struct event *event) {
     return hash;
 }
 
+/* Stands for both sides of a speedup. */
+static int64_t comparison_of(const struct event *event) {
+    int64_t variant = 0, against = 0;
+    event_int(event, "variant", &variant);
+    event_int(event, "against", &against);
+    return (against & INT32_MAX) << 32 | (variant & INT32_MAX);
+}
+
 /* What tells two things of one kind apart; false: events of this kind are no state. */
 static bool key_of(const struct event *event, const char *group, char *key, size_t size) {
     int64_t number = 0;
@@ -51,7 +59,7 @@ static bool key_of(const struct event *event, const char *group, char *key, size
         rank = -1;
         group = "";
         break;
-    case EVENT_SPEEDUP: event_int(event, "variant", &number); break;
+    case EVENT_SPEEDUP: number = comparison_of(event); break;
     case EVENT_SWITCH:
         event_int(event, "id", &number);
         text = event_text(event, "by");

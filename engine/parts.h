@@ -14,6 +14,7 @@
 #include "engine/run/hub.h"
 #include "engine/run/proposer.h"
 #include "engine/run/session.h"
+#include "engine/setup/settings.h"
 #include "engine/tune/baseline.h"
 #include "engine/tune/findings.h"
 #include "engine/viewers.h"
@@ -86,12 +87,19 @@ void stalled_add(struct engine *engine, struct guest *guest);
 void stalled_turn(struct engine *engine);
 void stalled_end(struct engine *engine);
 
-/* commands.c: what viewers ask for, and what becomes of proposals. */
+/* commands.c: what viewers ask for, and what becomes of proposals. command_settings() reads an object of key to value, unchecked. */
+void command_settings(struct settings *set, const json_t *object);
 void command_take(struct engine *engine, struct guest *guest, const struct frame *frame);
 void command_turn(struct engine *engine);
 void command_end(struct engine *engine);
 void command_told(void *ctx, const struct proposal *proposal);
 void command_ready(void *ctx, const struct proposal *proposal, const struct peer *peer);
+
+/* headroom.c: what a rank's device must have free for it, at the most of a rank. */
+uint64_t headroom_device_bytes(const struct engine *engine, const char *group, uint32_t current, uint32_t other);
+
+/* NULL, or why what runs under `current` in this group must not try `other` for lack of memory. Good until the next call. */
+const char *headroom_objection(const struct engine *engine, const char *group, uint32_t current, uint32_t other);
 
 /* restarts.c: a rank of a new round is hooked. */
 void restart_offer(struct engine *engine, const struct guest *guest);
@@ -102,12 +110,13 @@ void bridge_wanted(struct engine *engine, const struct event *event);
 void bridges_leave(struct engine *engine);
 void bridges_free(struct engine *engine);
 
-/* baselines.c: the baseline of each group. */
+/* baselines.c: comparisons with eager and other settings, in each group. */
 struct baselines *baselines_new(struct engine *engine, const char *mode);
 void baselines_free(struct baselines *baselines);
 
-/* Measures the settings that are in force in the group of this rank, also with --baseline off. NULL, or why that cannot be. */
-const char *baselines_ask(struct baselines *baselines, const struct guest *member);
+/* Compares the settings in force in the group of this rank with `settings` (an object; NULL: eager), also with --baseline off. What
+ * comes of it is told with `tag` (may be NULL). NULL, or why that cannot be. */
+const char *baselines_ask(struct baselines *baselines, const struct guest *member, const json_t *settings, json_t *tag);
 void baselines_step(struct baselines *baselines, const struct guest *guest, const struct step_record *record);
 void baselines_switch(struct baselines *baselines, const struct event *event, const struct guest *guest);
 void baselines_told(struct baselines *baselines, const struct proposal *proposal);

@@ -21,8 +21,9 @@
  * steps} (could not be told to this viewer) did, tag   only in an answer to a command that was
  * taken: its name, and the tag it came with
  *
- * Commands: {"v":1, "do":NAME, ...}: propose {change, group, tag}, baseline {group, tag}, take over
- * {tag}, status {tag}. What is refused is answered by an event with the tag, to that viewer alone
+ * Commands: {"v":1, "do":NAME, ...}: propose {change, group, tag}, baseline {group, tag}, compare
+ * {change, group, force, tag} (what is in force with a change of it; what comes of both is told as
+ * speedup events with the tag), take over {tag}, status {tag}. What is refused is answered by an event with the tag, to that viewer alone
  * (kind problem), or for proposals to all (kind switch). SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_VIEWERS_H
 #define INDUCTOP_VIEWERS_H

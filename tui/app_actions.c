@@ -298,6 +298,7 @@ static handler *const handlers[ACTION_COUNT] = {
     [ACTION_UNSTAGE] = app_do_unstage,
     [ACTION_UNDO] = app_do_undo,
     [ACTION_BASELINE] = app_do_baseline,
+    [ACTION_COMPARE] = app_do_compare,
     [ACTION_LET_GO] = app_do_forget,
     [ACTION_PRESETS] = app_do_presets,
     [ACTION_SAVE_PRESET] = app_do_save_preset,

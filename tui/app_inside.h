@@ -28,7 +28,7 @@ enum purpose {
 };
 
 /* What is asked of the engine when a handler returns ACTION_EFFECT_SEND. */
-enum request_kind { REQUEST_NONE, REQUEST_PROPOSE, REQUEST_FORGET, REQUEST_BASELINE };
+enum request_kind { REQUEST_NONE, REQUEST_PROPOSE, REQUEST_FORGET, REQUEST_BASELINE, REQUEST_COMPARE };
 
 struct request {
     enum request_kind kind;
@@ -130,6 +130,7 @@ unsigned app_do_apply(struct app *app, int argument);
 unsigned app_do_unstage(struct app *app, int argument);
 unsigned app_do_undo(struct app *app, int argument);
 unsigned app_do_baseline(struct app *app, int argument);
+unsigned app_do_compare(struct app *app, int argument);
 unsigned app_do_presets(struct app *app, int argument);
 unsigned app_do_save_preset(struct app *app, int argument);
 unsigned app_turn_row(struct app *app, int direction); /* of the settings */

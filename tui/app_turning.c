@@ -114,6 +114,8 @@ void app_send(struct app *app) {
         rc = feed_propose(app->feed, &ours->change, group, ours->tag, &err);
     else if (ours->kind == REQUEST_FORGET)
         rc = feed_forget(app->feed, &ours->change, group, ours->tag, &err);
+    else if (ours->kind == REQUEST_COMPARE)
+        rc = feed_compare(app->feed, &ours->change, group, ours->tag, &err);
     else if (ours->kind == REQUEST_BASELINE)
         rc = feed_baseline(app->feed, group, ours->tag, &err);
     else
@@ -182,34 +184,71 @@ static const struct snapshot_pairs *undo_target(const struct app *app, bool *ret
     return depth ? before[depth - 1] : NULL;
 }
 
-unsigned app_do_undo(struct app *app, int argument) {
+/* Asks with what leads from what is in force to `target`; when that is nothing, `none` is said. */
+static unsigned request_way(struct app *app, enum request_kind kind, const char *what,
+                            const struct settings *target, const char *none) {
+    struct staging way;
+    unsigned effects = 0;
+    staging_init(&way);
+    settings_copy(&way.now, &app->staging.now);
+    staging_aim(&way, target);
+    if (way.change.count)
+        effects = app_request(app, kind, what, &way.change);
+    else
+        app_tell(app, STYLE_PLAIN, "%s", none);
+    staging_done(&way);
+    return effects;
+}
+
+/* The same, to the settings before the last change. */
+static unsigned request_back(struct app *app, enum request_kind kind, const char *what,
+                             const char *without) {
     bool is_found;
     const struct snapshot_pairs *pairs = undo_target(app, &is_found);
     struct settings target = SETTINGS_INIT;
-    struct staging way;
-    unsigned effects = 0;
-    (void)argument;
     if (!is_found) {
-        app_tell(app, STYLE_PLAIN, "nothing to undo: no change was applied");
+        app_tell(app, STYLE_PLAIN, "%s", without);
         return 0;
     }
     settings_put_pairs(&target, pairs);
-    staging_init(&way);
-    settings_copy(&way.now, &app->staging.now);
-    staging_aim(&way, &target);
-    if (way.change.count)
-        effects = app_request(app, REQUEST_PROPOSE, "undo", &way.change);
-    else
-        app_tell(app, STYLE_PLAIN, "the settings before the last change are in force");
-    staging_done(&way);
+    unsigned effects =
+        request_way(app, kind, what, &target, "the settings before the last change are in force");
     settings_done(&target);
     return effects;
+}
+
+unsigned app_do_undo(struct app *app, int argument) {
+    (void)argument;
+    return request_back(app, REQUEST_PROPOSE, "undo", "nothing to undo: no change was applied");
 }
 
 unsigned app_do_baseline(struct app *app, int argument) {
     (void)argument;
     if (app->view.group) return app_request(app, REQUEST_BASELINE, "baseline", NULL);
     app_tell(app, STYLE_WARN, "no rank is there yet");
+    return 0;
+}
+
+static const struct shelf_item *preset_of_cursor(const struct app *app) {
+    const char *name = app->open_view == VIEW_PRESETS ? subject(app) : NULL;
+    return name && app->presets ? shelf_find(app->presets, name) : NULL;
+}
+
+unsigned app_do_compare(struct app *app, int argument) {
+    const struct shelf_item *item = preset_of_cursor(app);
+    (void)argument;
+    if (!app->view.group)
+        app_tell(app, STYLE_WARN, "no rank is there yet");
+    else if (item && item->fault)
+        app_tell(app, STYLE_BAD, "%s", item->fault);
+    else if (item)
+        return request_way(app, REQUEST_COMPARE, "compare", &item->preset.settings,
+                           "this preset is what is in force");
+    else if (app->staging.change.count)
+        return app_request(app, REQUEST_COMPARE, "compare", &app->staging.change);
+    else
+        return request_back(app, REQUEST_COMPARE, "compare",
+                            "nothing to compare with: stage a change, or go to a preset");
     return 0;
 }
 
@@ -230,8 +269,7 @@ unsigned app_do_presets(struct app *app, int argument) {
 }
 
 void app_stage_preset(struct app *app) {
-    const char *name = subject(app);
-    const struct shelf_item *item = name && app->presets ? shelf_find(app->presets, name) : NULL;
+    const struct shelf_item *item = preset_of_cursor(app);
     if (!item) return;
     if (item->fault) {
         app_tell(app, STYLE_BAD, "%s", item->fault);
@@ -239,7 +277,7 @@ void app_stage_preset(struct app *app) {
     }
     staging_aim(&app->staging, &item->preset.settings);
     if (app->staging.change.count == 0)
-        app_tell(app, STYLE_PLAIN, "preset '%s' is what is in force", name);
+        app_tell(app, STYLE_PLAIN, "preset '%s' is what is in force", item->name);
 }
 
 static struct table *preset_table(struct app *app) {

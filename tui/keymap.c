@@ -71,6 +71,7 @@ static const struct binding bindings[] = {
     {"A", ACTION_APPLY, ALL, 0, "apply"},
     {"u", ACTION_UNDO, ALL, 0, "undo"},
     {"b", ACTION_BASELINE, ALL, 0, "baseline"},
+    {"B", ACTION_COMPARE, ALL, 0, NULL},
     {"L", ACTION_LET_GO, ALL, 0, NULL},
     {"1", ACTION_VIEW, ALL, 1, "views"},
     {"2", ACTION_VIEW, ALL, 2, "views"},

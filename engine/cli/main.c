@@ -7,7 +7,9 @@
 #include "engine/base/attr.h"
 #include "engine/base/buf.h"
 #include "engine/base/str.h"
+#include "engine/cli/compare.h"
 #include "engine/cli/engine_process.h"
+#include "engine/cli/manual.h"
 #include "engine/cli/preset_command.h"
 #include "engine/cli/run.h"
 #include "engine/cli/send.h"
@@ -17,19 +19,30 @@
 #include "engine/setup/options.h"
 #include "engine/base/banned.h"
 
-static int presets(int argc, char **argv) {
+/* A command that needs the shipped presets. */
+static int with_support(int argc, char **argv, int (*run)(int argc, char **argv, const char *support_dir)) {
     struct err err;
     CLEANUP(cleanup_free) char *support = NULL;
     if (launch_support_dir(&support, &err)) {
         fprintf(stderr, "inductop: %s\n", err.message);
         return KEEPER_FAULT;
     }
-    return preset_command(argc, argv, support);
+    return run(argc, argv, support);
 }
 
-/* The commands that are no job. */
+static int presets(int argc, char **argv) {
+    return with_support(argc, argv, preset_command);
+}
+
+static int compare(int argc, char **argv) {
+    return with_support(argc, argv, compare_command);
+}
+
+/* The commands that are no job of the user's; the demo is one, without a function. */
 static const struct cli_command commands[] = {
+    {"demo", "[OPTIONS]", "bundled two-rank training job, no GPU, no download", NULL},
     {"send", "[JOB] KEY=VALUE[,...]", "change settings of a job that runs, on all its ranks at one step", send_command},
+    {"compare", "[JOB] KEY=VALUE[,...]|PRESET", "measure what a job runs with against other settings while it trains", compare},
     {"preset", "list|show|check", "sets of settings, kept as files", presets},
     {"engine-process", "", NULL, engine_process_main},
 };
@@ -47,7 +60,6 @@ static void print_help(const struct cli_screen *screen) {
     struct buf text = BUF_INIT;
     buf_puts(&text, "htop for torch.compile: watch a training job compile, and turn its settings while it runs\n\n"
                     "usage: inductop [OPTIONS] [--] COMMAND [ARG...]\n");
-    print_command(&text, "demo", "[OPTIONS]", "bundled two-rank training job, no GPU, no download");
     print_commands(&text, screen->commands, screen->command_count);
     print_commands(&text, commands, ARRAY_SIZE(commands));
     buf_puts(&text, "\n");
@@ -55,6 +67,11 @@ static void print_help(const struct cli_screen *screen) {
     buf_puts(&text, "\nThe exit code is the job's own; 125 to 127 are inductop's faults, as env has them.\n");
     fputs(buf_text(&text), stdout);
     buf_done(&text);
+}
+
+static void print_manual(const struct cli_screen *screen) {
+    const struct cli_command *lists[] = {screen->commands, commands};
+    manual_print(stdout, lists, (size_t[]){screen->command_count, ARRAY_SIZE(commands)}, ARRAY_SIZE(lists));
 }
 
 static const struct cli_command *find(const struct cli_command *list, size_t count, const char *name) {
@@ -78,13 +95,13 @@ int cli_main(int argc, char **argv, const struct cli_screen *screen) {
     const char *word = argc > 1 ? argv[1] : "";
     const struct cli_command *command = find(screen->commands, screen->command_count, word);
     if (!command) command = find(commands, ARRAY_SIZE(commands), word);
-    if (command) return command->run(argc - 1, argv + 1);
-    if (strcmp(word, "demo") == 0) return run_demo(argc - 1, argv + 1, screen->run);
+    if (command) return command->run ? command->run(argc - 1, argv + 1) : run_demo(argc - 1, argv + 1, screen->run);
     options_init(&options);
     int rc = options_parse(argc, argv, &options, &first, &err);
     if (rc) return usage(&err);
     if (is_option_given(&options, OPTION_HELP)) print_help(screen);
     else if (is_option_given(&options, OPTION_VERSION)) puts("inductop " INDUCTOP_VERSION);
+    else if (is_option_given(&options, OPTION_PRINT_MAN)) print_manual(screen);
     else if (is_option_given(&options, OPTION_PRINT_SCHEMA)) rc = tables_print_schema(stdout);
     else if (is_option_given(&options, OPTION_PRINT_TABLES)) rc = tables_print(stdout, first < argc ? argv[first] : NULL);
     else if (first >= argc) {

@@ -9,6 +9,7 @@
 
 #include "engine/base/attr.h"
 #include "engine/base/mem.h"
+#include "engine/data/words.h"
 #include "engine/base/banned.h"
 
 enum { LINE_MAX_BYTES = 400, CAUSE_MAX = 160 };
@@ -77,8 +78,7 @@ void printer_text(struct buf *ret_lines, const char *text) {
     }
 }
 
-/* Of the settings that a field of the event names. */
-static const char *label_of(const struct printer *printer, const struct event *event, const char *field) {
+static const char *label_in(const struct printer *printer, const struct event *event, const char *field) {
     char key[24];
     int64_t variant = 0;
     if (!event_int(event, field, &variant)) return "?";
@@ -86,6 +86,10 @@ static const char *label_of(const struct printer *printer, const struct event *e
     snprintf(key, sizeof key, "%" PRId64, variant);
     const char *label = json_string_value(json_object_get(printer->labels, key));
     return label ? label : "?";
+}
+
+static const char *label_of(const struct printer *printer, const struct event *event) {
+    return label_in(printer, event, "variant");
 }
 
 static const char *or_empty(const char *text) {
@@ -148,7 +152,7 @@ static void say_compile(struct printer *printer, const struct event *event, stru
     who(event, text);
     buf_printf(text, "compile %s (%s) %.1f s", or_empty(event_text(event, "id")), or_empty(trigger), ms / 1e3);
     if (frame) buf_printf(text, " %s", frame);
-    buf_printf(text, " [%s]", label_of(printer, event, "variant"));
+    buf_printf(text, " [%s]", label_of(printer, event));
     if (failed) buf_printf(text, ", failed: %s", failed);
     if (cause && strcmp(or_empty(trigger), "recompile") == 0) buf_printf(text, ": %.*s", CAUSE_MAX, cause);
 }
@@ -212,7 +216,7 @@ static void say_switch(struct printer *printer, const struct event *event, struc
     if (strcmp(status, "failed") == 0) who(event, text);
     bool is_forget = json_object_get(event->body, "forgot");
     buf_printf(text, "switch %" PRId64 " (%s) %s", id, or_empty(event_text(event, "by")), is_forget ? "lets go of " : "to ");
-    if (is_forget) buf_puts(text, label_of(printer, event, "forgot"));
+    if (is_forget) buf_puts(text, label_in(printer, event, "forgot"));
     else settings_text(json_object_get(event->body, "to"), text);
     buf_printf(text, ": %s", status);
     if (event->has_rank && printer->ranks > 1 && strcmp(status, "failed")) buf_printf(text, " on %d ranks", printer->ranks);
@@ -233,15 +237,12 @@ static void say_variant(struct printer *printer, const struct event *event, stru
 }
 
 static void say_speedup(struct printer *printer, const struct event *event, struct buf *text) {
-    double ratio, low = 0, high = 0;
-    int64_t pairs = 0;
+    double ratio;
     if (!event_number(event, "ratio", &ratio)) return;
-    event_number(event, "low", &low);
-    event_number(event, "high", &high);
-    event_int(event, "pairs", &pairs);
+    bool is_versus = json_object_get(event->body, "against");
+    CLEANUP(cleanup_free) char *found = words_of_speedup(event, is_versus ? label_in(printer, event, "against") : "eager");
     who(event, text);
-    buf_printf(text, "%s over eager: %.2f (95 %%: %.2f to %.2f, %" PRId64 " pairs): %s", label_of(printer, event, "variant"),
-               ratio, low, high, pairs, or_empty(event_text(event, "verdict")));
+    buf_printf(text, "%s: %s", label_of(printer, event), found);
 }
 
 static void say_problem(struct printer *printer, const struct event *event, struct buf *text) {

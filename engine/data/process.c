@@ -50,7 +50,6 @@ void process_rename(struct process *process, const char *key, const char *group)
 static void use_free(struct use *use) {
     for (size_t i = 0; i < use->breaks_count; i++) free(use->breaks[i]);
     free(use->breaks);
-    free(use->verdict);
     series_done(&use->ms);
     spans_done(&use->compiles);
     free(use);
@@ -229,21 +228,28 @@ static void take_break(struct process *process, const struct event *event) {
     use->facts.breaks++;
 }
 
+static const char *verdict_of(const struct event *event) {
+    static const char *const verdicts[] = {"measuring", "faster", "slower", "tie"};
+    const char *verdict = event_text(event, "verdict");
+    for (size_t i = 0; verdict && i < ARRAY_SIZE(verdicts); i++)
+        if (strcmp(verdicts[i], verdict) == 0) return verdicts[i];
+    return verdicts[0];
+}
+
 /* Not use_named(): the settings in force are not what it is about. */
 static void take_speedup(struct process *process, const struct event *event) {
-    int64_t variant = 0;
+    int64_t variant = 0, against = 0;
     event_int(event, "variant", &variant);
     struct use *use = use_of(process, (uint32_t)variant);
-    struct store_speedup *speedup = &use->facts.speedup;
-    const char *verdict = event_text(event, "verdict");
-    *speedup = (struct store_speedup){0};
-    free(use->verdict);
-    use->verdict = mem_strdup(verdict ? verdict : "");
-    speedup->verdict = use->verdict;
-    event_int(event, "pairs", &speedup->pairs);
-    speedup->has_ratio = event_number(event, "ratio", &speedup->ratio) &&
-                         event_number(event, "low", &speedup->low) &&
-                         event_number(event, "high", &speedup->high);
+    bool is_versus = event_int(event, "against", &against);
+    struct store_speedup told = {
+        .verdict = verdict_of(event), .against = (uint32_t)against, .within = NAN};
+    event_int(event, "pairs", &told.pairs);
+    event_number(event, "within", &told.within);
+    told.has_ratio = event_number(event, "ratio", &told.ratio) &&
+                     event_number(event, "low", &told.low) &&
+                     event_number(event, "high", &told.high);
+    *(is_versus ? &use->facts.versus : &use->facts.speedup) = told;
 }
 
 static void take_switch(struct process *process, const struct event *event) {

@@ -22,7 +22,6 @@ struct use {
     double compile_base; /* seconds that were told as a total, less those of `compiles` */
     char **breaks;       /* one text for each different one */
     size_t breaks_count, breaks_room;
-    char *verdict;
     bool has_rss;
     uint64_t rss;        /* of its last step */
     uint64_t told_clean; /* clean steps that the told median stands for, 0: none was told */

@@ -21,6 +21,9 @@ struct shares {
 
 extern const char *const share_names[SHARE_COUNT]; /* "data", ... */
 
+/* The phases of one step, ms; NaN for what it did not tell. */
+void shares_of_step(const struct step_record *record, double ret_ms[SHARE_COUNT]);
+
 void shares_add(struct shares *shares, const struct step_record *record);
 
 /* Mean of a phase in a step, ms; NaN when no step told any. */

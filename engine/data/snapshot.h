@@ -55,7 +55,9 @@ struct snapshot_speedup {
     const char *verdict; /* measuring, faster, slower, tie; NULL: never measured */
     bool has_ratio;      /* never a ratio without its interval */
     double ratio, low, high;
+    double within; /* no difference larger than this: 0.012 is 1.2 %; NaN: not told */
     int64_t pairs;
+    uint32_t against; /* compared with these settings; not of those over eager */
 };
 
 /* ---- ranks ---- */
@@ -93,7 +95,8 @@ struct snapshot_use {
     double torch_peak;        /* of the device, else of the CPU; memory.h */
     double memory_over_eager; /* that over eager's */
     struct shares shares;
-    struct snapshot_speedup speedup;
+    struct snapshot_speedup speedup; /* over eager */
+    struct snapshot_speedup versus;  /* over other settings, the last told */
 };
 
 /* One training process. `rank` is not unique: after an elastic restart the same number comes back
@@ -197,8 +200,10 @@ struct snapshot_variant {
     bool is_let_go;                                      /* by all ranks that used it */
     double rss_peak;                                     /* the most of a rank */
     double torch_peak, memory_over_eager;                /* the most of a rank */
-    struct snapshot_speedup speedup; /* of the rank whose ratio is in the middle */
+    struct snapshot_speedup speedup; /* over eager, of the rank whose ratio is in the middle */
     int speedup_rank;                /* which; -1: none */
+    double break_even;               /* steps after which it pays over eager; NaN: never, or not known */
+    struct snapshot_speedup versus;  /* over other settings, the last told, likewise */
 };
 
 /* ---- switches ---- */
@@ -216,7 +221,7 @@ struct snapshot_switch {
     bool is_over, is_tried_again;
     double t, last_t;                       /* first and last told of */
     const struct snapshot_pairs *from, *to; /* NULL: not told */
-    const char *change; /* "dynamic auto to on, scope as written to whole"; never NULL */
+    const char *change; /* "dynamic auto to on, scope as written to whole", "measuring against eager"; never NULL */
     size_t ranks;       /* of its group */
     size_t by_status[SWITCH_STATUS_COUNT]; /* how many ranks said what last */
     size_t rank_room;

@@ -97,13 +97,13 @@ static const struct snapshot_units *units_of(const struct process *process) {
 /* ---- uses ---- */
 
 struct snapshot_speedup freeze_speedup(const struct store_speedup *speedup) {
-    static const char *const verdicts[] = {"measuring", "faster", "slower", "tie"};
-    struct snapshot_speedup frozen = {.ratio = NAN, .low = NAN, .high = NAN};
-    for (size_t i = 0; speedup->verdict && i < ARRAY_SIZE(verdicts); i++)
-        if (strcmp(verdicts[i], speedup->verdict) == 0) frozen.verdict = verdicts[i];
+    struct snapshot_speedup frozen = {
+        .ratio = NAN, .low = NAN, .high = NAN, .within = NAN, .verdict = speedup->verdict};
     frozen.pairs = speedup->pairs;
+    frozen.against = speedup->against;
     if (!speedup->has_ratio) return frozen;
     frozen.has_ratio = true;
+    frozen.within = speedup->within;
     frozen.ratio = speedup->ratio;
     frozen.low = speedup->low;
     frozen.high = speedup->high;
@@ -137,6 +137,7 @@ static struct snapshot_use use_of(const struct store *store, const struct proces
         .memory_over_eager = memory_of_use_over_eager(store, process, use),
         .shares = facts->shares,
         .speedup = freeze_speedup(&facts->speedup),
+        .versus = freeze_speedup(&facts->versus),
     };
 }
 

@@ -38,7 +38,7 @@ static void set_texts(const struct store *store, struct frozen_switch *one, cons
         facts->tag ? json_dumps(facts->tag, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
     shown->is_forget = facts->has_forgot;
     shown->change = one->texts[5] =
-        facts->has_forgot ? words_of_forget(store_variant_label(store, (uint32_t)facts->forgot)) : words_of_change(facts->from, facts->to);
+        words_of_switch(facts, facts->has_forgot ? store_variant_label(store, (uint32_t)facts->forgot) : NULL);
 }
 
 static void set_ranks(struct frozen_switch *one, const struct switch_facts *facts) {

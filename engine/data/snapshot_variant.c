@@ -7,6 +7,7 @@
 #include "engine/base/mem.h"
 #include "engine/data/pairs.h"
 #include "engine/data/snapshot_parts.h"
+#include "engine/data/stats.h"
 #include "engine/base/banned.h"
 
 static void variants_done(void *thing) {
@@ -42,40 +43,48 @@ static void add_use(struct snapshot_variant *variant, const struct snapshot_use 
 }
 
 struct ratio {
-    double ratio;
-    const struct snapshot_rank *rank;
-    const struct snapshot_speedup *speedup;
+    int rank;
+    struct snapshot_speedup speedup;
 };
 
+/* Those that have a ratio by it, the others behind them. */
 static int compare(const void *a, const void *b) {
-    double x = ((const struct ratio *)a)->ratio, y = ((const struct ratio *)b)->ratio;
-    return (x > y) - (x < y);
+    const struct snapshot_speedup *x = &((const struct ratio *)a)->speedup,
+                                  *y = &((const struct ratio *)b)->speedup;
+    if (x->has_ratio != y->has_ratio) return y->has_ratio - x->has_ratio;
+    return x->has_ratio ? (x->ratio > y->ratio) - (x->ratio < y->ratio) : 0;
 }
 
 /* Of the rank in the middle; without any ratio, that of any rank that has a verdict. */
-static void set_speedup(struct snapshot_variant *variant, struct ratio *ratios, size_t count,
-                        const struct snapshot_rank *fallback) {
-    variant->speedup = freeze_speedup(&(struct store_speedup){0});
-    variant->speedup_rank = -1;
-    if (count) {
-        qsort(ratios, count, sizeof ratios[0], compare);
-        variant->speedup = *ratios[(count - 1) / 2].speedup;
-        variant->speedup_rank = ratios[(count - 1) / 2].rank->rank;
-    } else if (fallback) {
-        variant->speedup = snapshot_use(fallback, variant->variant)->speedup;
-        variant->speedup_rank = fallback->rank;
-    }
+static struct snapshot_speedup middle_of(struct ratio *ratios, size_t count, int *ret_rank) {
+    size_t with_ratio = 0;
+    *ret_rank = -1;
+    if (!count) return freeze_speedup(&(struct store_speedup){0});
+    qsort(ratios, count, sizeof ratios[0], compare);
+    while (with_ratio < count && ratios[with_ratio].speedup.has_ratio) with_ratio++;
+    size_t at = with_ratio ? (with_ratio - 1) / 2 : 0;
+    *ret_rank = ratios[at].rank;
+    return ratios[at].speedup;
 }
 
 struct scratch {
     double *medians;
-    struct ratio *ratios;
+    struct ratio *ratios, *versus;
 };
+
+/* What the ranks compared last with the same settings as the last of them. */
+static size_t keep_last(struct ratio *versus, size_t count) {
+    size_t kept = 0;
+    uint32_t against = count ? versus[count - 1].speedup.against : 0;
+    for (size_t i = 0; i < count; i++)
+        if (versus[i].speedup.against == against) versus[kept++] = versus[i];
+    return kept;
+}
 
 static void sum_up(struct snapshot_variant *variant, const struct snapshot_rank *const *ranks,
                    size_t count, const struct scratch *scratch) {
-    size_t ratios = 0, medians = 0;
-    const struct snapshot_rank *fallback = NULL;
+    size_t ratios = 0, versus = 0, medians = 0;
+    int rank;
     variant->compile_s = variant->rss_peak = NAN;
     variant->torch_peak = variant->memory_over_eager = NAN;
     for (size_t i = 0; i < count; i++) {
@@ -84,12 +93,17 @@ static void sum_up(struct snapshot_variant *variant, const struct snapshot_rank 
         add_use(variant, use);
         variant->current += ranks[i]->has_variant && ranks[i]->variant == variant->variant;
         scratch->medians[medians++] = use->median_ms;
-        if (use->speedup.verdict) fallback = ranks[i];
-        if (use->speedup.has_ratio)
-            scratch->ratios[ratios++] = (struct ratio){use->speedup.ratio, ranks[i], &use->speedup};
+        if (use->speedup.verdict)
+            scratch->ratios[ratios++] = (struct ratio){ranks[i]->rank, use->speedup};
+        if (use->versus.verdict)
+            scratch->versus[versus++] = (struct ratio){ranks[i]->rank, use->versus};
     }
     variant->median_ms = middle(scratch->medians, medians);
-    set_speedup(variant, scratch->ratios, ratios, fallback);
+    variant->speedup = middle_of(scratch->ratios, ratios, &variant->speedup_rank);
+    variant->versus = middle_of(scratch->versus, keep_last(scratch->versus, versus), &rank);
+    bool is_faster = variant->speedup.verdict && strcmp(variant->speedup.verdict, "faster") == 0;
+    double ratio = is_faster ? variant->speedup.ratio : NAN;
+    variant->break_even = stats_break_even(variant->compile_s, ratio, variant->median_ms);
 }
 
 static bool is_eager(const struct store *store, uint32_t variant) {
@@ -108,6 +122,7 @@ freeze_variants(struct store *store, const struct snapshot_rank *const *ranks, s
     struct snapshot_variants *variants =
         shared_new(sizeof *variants + room * sizeof variants->variants[0], variants_done);
     struct scratch scratch = {mem_array(count + 1, sizeof(double)),
+                              mem_array(count + 1, sizeof(struct ratio)),
                               mem_array(count + 1, sizeof(struct ratio))};
     for (struct variant *from = store->variants; from; from = from->hh.next) {
         struct snapshot_variant *to = &variants->variants[variants->count++];
@@ -120,5 +135,6 @@ freeze_variants(struct store *store, const struct snapshot_rank *const *ranks, s
     }
     free(scratch.medians);
     free(scratch.ratios);
+    free(scratch.versus);
     return variants;
 }

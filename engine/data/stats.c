@@ -8,6 +8,8 @@
 #include "engine/base/attr.h"
 #include "engine/base/banned.h"
 
+static const double pi = 3.14159265358979323846;
+
 static int compare(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -58,18 +60,33 @@ double stats_winsorised_variance(const double *sorted, size_t count, double trim
     return squares / (double)(count - 1);
 }
 
-double stats_t95(size_t df) {
-    static const double table[] = {12.706, 4.303, 3.182, 2.776, 2.571,
-                                   2.447,  2.365, 2.306, 2.262, 2.228};
-    if (df < 1) df = 1;
-    if (df <= ARRAY_SIZE(table)) return table[df - 1];
-    /* Cornish-Fisher expansion around the normal's 97.5 % point */
-    double z = 1.959964, n = (double)df, z3 = z * z * z, z5 = z3 * z * z;
-    return z + (z3 + z) / (4 * n) + (5 * z5 + 16 * z3 + 3 * z) / (96 * n * n) +
-           (3 * z5 * z * z + 19 * z5 + 17 * z3 - 15 * z) / (384 * n * n * n);
+/* P(|T| <= t), the finite sums over powers of cos(theta), theta = atan(t / sqrt(df)), that the
+ * integral of the density has for whole df. */
+static double t_within(size_t df, double t) {
+    double theta = atan(t / sqrt((double)df)), c = cos(theta), sum = 0, term = df % 2 ? c : 1;
+    for (size_t k = df % 2 ? 3 : 2; k <= df; k += 2) {
+        sum += term;
+        term *= c * c * (double)(k - 1) / (double)k;
+    }
+    if (df % 2) return 2 / pi * (theta + sin(theta) * sum);
+    return sin(theta) * sum;
 }
 
-bool stats_ratio(const double *log_ratios, size_t count, double *scratch,
+double stats_t(size_t df, double p) {
+    double low = 0, high = 1;
+    if (df < 1) df = 1;
+    while (t_within(df, high) < 1 - p && high < 1e12) high *= 2;
+    for (int i = 0; i < 80; i++) {
+        double middle = (low + high) / 2;
+        if (t_within(df, middle) < 1 - p)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+bool stats_ratio(const double *log_ratios, size_t count, double p, double *scratch,
                  struct stats_interval *ret) {
     if (count < STATS_PAIRS_LEAST) return false;
     memmove(scratch, log_ratios, count * sizeof scratch[0]);
@@ -77,7 +94,12 @@ bool stats_ratio(const double *log_ratios, size_t count, double *scratch,
     size_t kept = count - 2 * trimmed(count, STATS_TRIM);
     double mean = stats_trimmed_mean(scratch, count, STATS_TRIM);
     double squares = stats_winsorised_variance(scratch, count, STATS_TRIM) * (double)(count - 1);
-    double half = stats_t95(kept - 1) * sqrt(squares / (double)(kept * (kept - 1)));
+    double half = stats_t(kept - 1, p) * sqrt(squares / (double)(kept * (kept - 1)));
     *ret = (struct stats_interval){exp(mean), exp(mean - half), exp(mean + half)};
     return true;
+}
+
+double stats_break_even(double compile_s, double ratio, double ms) {
+    double gained_ms = (ratio - 1) * ms; /* a step */
+    return gained_ms > 0 ? fmax(compile_s, 0) * 1e3 / gained_ms : NAN;
 }

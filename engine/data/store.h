@@ -87,8 +87,10 @@ struct store_unit {
 struct store_speedup {
     bool has_ratio;
     double ratio, low, high;
+    double within; /* no difference larger than this; NaN: not told */
     int64_t pairs;
-    const char *verdict; /* NULL: there was no speedup event */
+    const char *verdict; /* a literal; NULL: there was no speedup event */
+    uint32_t against;    /* compared with these settings; not of those over eager */
 };
 
 struct store_use {
@@ -100,7 +102,8 @@ struct store_use {
     uint64_t peak_rss;
     struct memory_peaks peaks;
     struct shares shares;
-    struct store_speedup speedup;
+    struct store_speedup speedup; /* over eager */
+    struct store_speedup versus;  /* over other settings, the last told */
 };
 
 struct store_problem {

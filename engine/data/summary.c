@@ -33,6 +33,7 @@ static json_t *speedup_of(const struct store_speedup *speedup) {
     }
     put_int(object, "pairs", (uint64_t)speedup->pairs);
     put_text(object, "verdict", speedup->verdict);
+    put_real(object, "within", speedup->within);
     return object;
 }
 
@@ -63,6 +64,10 @@ static json_t *use_of(const struct store *store, size_t rank, size_t i, median_o
     put_real(object, "memory_over_eager", store_use_memory_over_eager(store, rank, i));
     if (use->shares.steps) json_object_set_new(object, "phases_ms", phases_of(&use->shares));
     if (use->speedup.verdict) json_object_set_new(object, "speedup", speedup_of(&use->speedup));
+    if (!use->versus.verdict) return object;
+    json_t *versus = speedup_of(&use->versus);
+    put_int(versus, "against", use->versus.against);
+    json_object_set_new(object, "versus", versus);
     return object;
 }
 

@@ -17,7 +17,8 @@
  *               the losses told to the store; variants: in the order of first use: variant, label,
  *               steps, clean, median_ms, phases_ms (means of the phases told), compile_s,
  *               compiles, recompiles, breaks, peak_rss, peak_cpu, peak_device, memory_over_eager,
- *               speedup {ratio, low, high, pairs, verdict} as in the last speedup event
+ *               speedup {ratio, low, high, within, pairs, verdict} as in the last speedup event over
+ *               eager, versus: the same and against, of the last one over other settings
  *     switches  in the order in which they were first told, without attempts that were made again
  *               (again: true): id, by, group, to, at, status over all ranks (switches.h), reason
  *     causes    recompiles by cause, those that differ in figures only as one (causes.h): frame,

@@ -37,6 +37,7 @@ void switches_done(struct switches *switches) {
         struct switch_facts *facts = &switches->list[i];
         free(facts->group);
         free(facts->by);
+        free(facts->against);
         free(facts->reason);
         free(facts->file);
         free(facts->place);
@@ -139,6 +140,7 @@ struct switch_facts *switches_take(struct switches *switches, const struct event
     json_t *to = json_object_get(event->body, "to"), *from = json_object_get(event->body, "from");
     if (json_is_object(to)) set_json(&facts->to, to);
     if (json_is_object(from)) set_json(&facts->from, from);
+    set_text(&facts->against, event_text(event, "against"));
     set_json(&facts->tag, json_object_get(event->body, "tag"));
     set_json(&facts->ran, json_object_get(event->body, "ran"));
     facts->has_at |= event_int(event, "at", &facts->at);

@@ -35,6 +35,7 @@ struct switch_facts {
     bool is_tried_again; /* under another id */
     bool is_changed;     /* since its owner last took this back */
     int64_t at, variant, line;
+    char *against;               /* label of what `to` is compared with; NULL: it is no comparison */
     char *reason, *file, *place; /* NULL without one; place: "train.py:41" */
     json_t *tag;                 /* of who asked, or NULL */
     json_t *ran;                 /* unit to what ran, as told last, or NULL */

@@ -119,19 +119,11 @@ static void tell_break(const struct event *event, const struct telling *telling,
 
 static void tell_speedup(const struct event *event, const struct telling *telling,
                          struct line *line) {
-    double ratio, low = 0, high = 0;
-    int64_t pairs = 0;
-    event_number(event, "low", &low);
-    event_number(event, "high", &high);
-    event_int(event, "pairs", &pairs);
+    CLEANUP(cleanup_free) char *found = words_of_speedup(event, telling->against);
     line->what = mem_strdup("speedup");
-    if (event_number(event, "ratio", &ratio))
-        line->text = mem_printf("%s: %.2f over eager (95 %%: %.2f to %.2f, %" PRId64 " pairs), %s",
-                                telling->label, ratio, low, high, pairs, text_of(event, "verdict"));
-    else
-        line->text = mem_printf("%s: %s", telling->label, text_of(event, "verdict"));
+    line->text = mem_printf("%s: %s", telling->label, found);
     if (is_text(event, "verdict", "faster")) line->level = LEVEL_GOOD;
-    if (is_text(event, "verdict", "slower")) line->level = LEVEL_NOTE;
+    if (is_text(event, "verdict", "slower")) line->level = LEVEL_BAD;
 }
 
 static void tell_sentence(const struct event *event, struct line *line) {
@@ -146,9 +138,11 @@ static void tell_sentence(const struct event *event, struct line *line) {
 static void finish(const struct event *event, const struct telling *telling, struct line *line) {
     for (char *at = line->text; *at; at++)
         if (*at == '\n' || *at == '\r' || *at == '\t') *at = ' ';
-    const char *text = event->kind == EVENT_SPEEDUP ? telling->label : line->text;
-    CLEANUP(cleanup_free) char *plain = words_without_numbers(text);
-    line->key = mem_printf("%s %s %s", line->what, plain, line->place ? line->place : "");
+    bool is_speedup = event->kind == EVENT_SPEEDUP;
+    CLEANUP(cleanup_free)
+    char *plain = words_without_numbers(is_speedup ? telling->label : line->text);
+    line->key = mem_printf("%s %s %s", line->what, plain,
+                           is_speedup ? telling->against : line->place ? line->place : "");
 }
 
 bool line_of_event(const struct event *event, const struct telling *telling, struct line *ret) {
@@ -183,13 +177,8 @@ bool line_of_switch(const struct switch_facts *facts, enum switch_status status,
     ret->step = (uint64_t)facts->at;
     bool is_measure = strcmp(facts->by, "baseline") == 0;
     struct buf text = BUF_INIT;
-    CLEANUP(cleanup_free) char *change = forgot ? words_of_forget(forgot) : words_of_change(facts->from, facts->to);
-    if (is_measure)
-        buf_puts(&text, "measuring against eager");
-    else if (change[0])
-        buf_puts(&text, change);
-    else
-        buf_puts(&text, "nothing changes");
+    CLEANUP(cleanup_free) char *change = words_of_switch(facts, forgot);
+    buf_puts(&text, change[0] ? change : "nothing changes");
     if (strcmp(facts->by, "engine") == 0) buf_puts(&text, " (put back)");
     buf_printf(&text, ", %s", switch_status_name(status));
     if (facts->has_at) buf_printf(&text, " at %" PRId64, facts->at);

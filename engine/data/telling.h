@@ -15,6 +15,7 @@ struct switch_facts;
 struct telling {
     const char *group; /* of the rank, or NULL */
     const char *label; /* of the event's variant */
+    const char *against; /* label of what a speedup is over */
     bool has_step;
     uint64_t step; /* in progress when it happened */
 };

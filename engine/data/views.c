@@ -99,12 +99,14 @@ bool views_is_news(const struct store *store, const struct process *process,
 
 static void add_line(struct store *store, const struct process *process, const struct event *event,
                      const char *group) {
-    int64_t variant = 0;
+    int64_t variant = 0, against = 0;
     struct line line;
     event_int(event, "variant", &variant);
+    bool is_versus = event_int(event, "against", &against);
     struct telling telling = {
         .group = group,
         .label = store_variant_label(store, (uint32_t)variant),
+        .against = is_versus ? store_variant_label(store, (uint32_t)against) : "eager",
         .has_step = process != NULL,
         .step = process ? pace_step_at(&process->pace, event->t) : 0,
     };

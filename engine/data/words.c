@@ -9,6 +9,7 @@
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/data/switches.h"
 #include "engine/base/banned.h"
 
 /* ---- settings ---- */
@@ -34,8 +35,11 @@ char *words_of_change(const json_t *from, const json_t *to) {
     return buf_take(&text);
 }
 
-char *words_of_forget(const char *label) {
-    return mem_printf("let go of what was compiled under %s", label);
+char *words_of_switch(const struct switch_facts *facts, const char *forgot) {
+    if (forgot) return mem_printf("let go of what was compiled under %s", forgot);
+    if (strcmp(facts->by, "baseline") == 0)
+        return mem_printf("measuring against %s", facts->against ? facts->against : "eager");
+    return words_of_change(facts->from, facts->to);
 }
 
 /* ---- places ---- */
@@ -81,6 +85,46 @@ char *words_of_cause(const struct event *event) {
     struct buf text = BUF_INIT;
     cause = words_cause(cause);
     add_plain(&text, cause, strcspn(cause, "\n"));
+    return buf_take(&text);
+}
+
+/* ---- speedups ---- */
+
+/* Those that differ for sure. */
+static void add_phases(struct buf *text, json_t *phases) {
+    const char *name, *before = "; ";
+    json_t *phase;
+    json_object_foreach(phases, name, phase) {
+        double ratio = json_number_value(json_object_get(phase, "ratio"));
+        double low = json_number_value(json_object_get(phase, "low"));
+        double high = json_number_value(json_object_get(phase, "high"));
+        if (low <= 1 && high >= 1) continue;
+        buf_printf(text, "%s%s %.2f (%.2f to %.2f)", before, name, ratio, low, high);
+        before = ", ";
+    }
+}
+
+char *words_of_speedup(const struct event *event, const char *against) {
+    double ratio, low = 0, high = 0, within;
+    int64_t pairs = 0, even;
+    const char *verdict = event_text(event, "verdict") ? event_text(event, "verdict") : "";
+    struct buf text = BUF_INIT;
+    event_number(event, "low", &low);
+    event_number(event, "high", &high);
+    event_int(event, "pairs", &pairs);
+    if (!event_number(event, "ratio", &ratio)) {
+        buf_printf(&text, "over %s: cannot be told, too few clean pairs (%lld)", against,
+                   (long long)pairs);
+        return buf_take(&text);
+    }
+    bool is_sure = strcmp(verdict, "measuring") != 0;
+    buf_printf(&text, "%.2f over %s (95 %%: %.2f to %.2f, %lld pairs), %s", ratio, against, low,
+               high, (long long)pairs, is_sure ? verdict : "cannot be told");
+    if (strcmp(verdict, "tie") == 0 && event_number(event, "within", &within))
+        buf_printf(&text, ": no difference larger than %.1f %%", 100 * within);
+    add_phases(&text, json_object_get(event->body, "phases"));
+    if (event_int(event, "break_even", &even))
+        buf_printf(&text, "; pays after %lld steps", (long long)even);
     return buf_take(&text);
 }
 

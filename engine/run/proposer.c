@@ -327,6 +327,7 @@ void proposer_propose(struct proposer *proposer, const struct proposal *what) {
     ticket->proposer = proposer;
     ticket->told = *what;
     json_t *payload = json_pack("{ss sO sO*}", "by", what->by, "schedule", what->schedule, "forget", what->forget);
+    if (what->device_bytes) json_object_set_new(payload, "device_bytes", json_integer((json_int_t)what->device_bytes));
     ticket->payload = json_dumps(payload, JSON_COMPACT);
     json_decref(payload);
     while (*at) at = &(*at)->next;

@@ -34,6 +34,7 @@ struct proposal {
     bool is_over;       /* nothing more will be told of it */
     uint64_t at;        /* the step, once committed */
     uint64_t ends;      /* the first step behind its schedule, once committed */
+    uint64_t device_bytes; /* that its device must have free, or a rank refuses; 0: any */
     json_t *from, *schedule, *tag; /* settings before; [[offset, settings], ...]; NULL or what the asker gave */
     json_t *forget; /* NULL, or settings whose compiled code is let go when it begins */
     json_t *freed;  /* what that came to, as a rank told it; NULL: nothing was told */

@@ -169,7 +169,7 @@ void find_alone(const struct look *look) {
 
 /* ---- the slow one */
 
-/* What a rank did itself, step by step: who is slow, and against whom. */
+/* What a rank did outside of the backward, where it may wait for others: who is slow, and against whom. */
 struct slow {
     const struct snapshot_rank *who;
     double own_ms, median_ms; /* its own; of the others */
@@ -184,12 +184,11 @@ static bool slowest_of(const struct snapshot *snapshot, const struct snapshot_gr
         const struct snapshot_rank *rank = snapshot->ranks[group->ranks[i]];
         const struct snapshot_use *use = rules_use(rank);
         if (!use || !rules_has_enough(&use->shares)) return false;
-        own[i] = shares_mean_ms(&use->shares, SHARE_DATA) + shares_mean_ms(&use->shares, SHARE_FORWARD);
+        double step_ms = use->shares.ms / (double)use->shares.steps;
+        if (use->shares.of[SHARE_BACKWARD] <= 0) return false;
+        own[i] = step_ms - shares_mean_ms(&use->shares, SHARE_BACKWARD);
         if (own[i] <= ret->own_ms) continue;
-        ret->who = rank;
-        ret->own_ms = own[i];
-        ret->steps = use->shares.steps;
-        ret->step_ms = use->shares.ms / (double)use->shares.steps;
+        *ret = (struct slow){.who = rank, .own_ms = own[i], .steps = use->shares.steps, .step_ms = step_ms};
     }
     if (group->rank_count < 2 || !ret->who) return false;
     stats_sort(own, group->rank_count);
@@ -214,7 +213,7 @@ void find_straggler(const struct look *look) {
                                                                .lost_s = over_ms * (double)slow.steps / 1e3,
                                                                .gain = slow.step_ms / (slow.step_ms - over_ms)});
         if (!finding) continue;
-        finding->text = mem_printf("rank %d is the slow one: data and forward take it %.2f ms, the others %.2f", slow.who->rank,
+        finding->text = mem_printf("rank %d is the slow one: outside of the backward it takes %.2f ms, the others %.2f", slow.who->rank,
                                    slow.own_ms, slow.median_ms);
         finding->action = mem_strdup("Look at its data (longer samples?), its host and its device; the others wait in the backward");
         finding->evidence = mem_printf("mean of %" PRIu64 " clean steps", slow.steps);

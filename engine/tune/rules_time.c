@@ -112,8 +112,7 @@ void find_break_even(const struct look *look) {
     size_t at = 0;
     for (const struct snapshot_variant *variant; (variant = next_measured(snapshot, "faster", &at));) {
         const struct snapshot_speedup *speedup = &variant->speedup;
-        double gained_ms = (speedup->ratio - 1) * variant->median_ms; /* a step */
-        double even = variant->compile_s * 1e3 / gained_ms;
+        double even = variant->break_even, gained_ms = variant->compile_s * 1e3 / even; /* a step */
         if (!(even > 4.0 * (double)variant->steps) || variant->compile_s < 60) continue;
         double lost_s = variant->compile_s - gained_ms * (double)variant->steps / 1e3;
         CLEANUP(cleanup_free) char *subject = mem_printf("%" PRIu32, variant->variant);

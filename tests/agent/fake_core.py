@@ -69,11 +69,10 @@ def plan_next(count: int) -> None:
     _plan = count
 
 
-def propose(identity: int, settings: Any, at: int, by: str = "viewer", forget: Any = None) -> None:
+def propose(identity: int, settings: Any, at: int, by: str = "viewer", **more: Any) -> None:
     """Prepared at the next boundary and applied at `at`; `settings` is one set or a schedule."""
     schedule = settings if isinstance(settings, list) else [[0, settings]]
-    asked = {"by": by, "schedule": schedule} | ({"forget": forget} if forget else {})
-    _open[identity] = {"at": at, "payload": json.dumps(asked).encode()}
+    _open[identity] = {"at": at, "payload": json.dumps({"by": by, "schedule": schedule, **more}).encode()}
 
 
 def step(flags: int = 0, begun_ns: int = 0) -> int:

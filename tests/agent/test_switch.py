@@ -14,7 +14,7 @@ opt = torch.optim.SGD(net.parameters(), 1e-2)
 w = lab.Watch()
 for i in range(12):
     if i == 1:
-        for number, (settings, at) in enumerate(json.loads(sys.argv[1]), 1): lab.core().propose(number, settings, at)
+        for number, (settings, at, *more) in enumerate(json.loads(sys.argv[1]), 1): lab.core().propose(number, settings, at, **dict(*more))
     model(torch.randn(4, 16)).square().mean().backward(); opt.step(); opt.zero_grad()
     print("step", json.dumps([i, *w.look()]), flush=True)
 """
@@ -40,6 +40,25 @@ def test_a_schedule_is_one_agreement(job):
     assert done.switches() == [(1, "applied", 4), (1, "applied", 6), (1, "applied", 8), (1, "applied", 10)]
     assert [r["step"] for r in done.records if r["why"] & 4] == [4, 6, 8, 10]
     assert [e["from"] for e in done.of("switch")] == [{}, {"scope": "eager"}, {}, {"scope": "eager"}]
+
+
+DEVICE = """
+import types
+from inductop_agent import headroom
+figures = {"is_initialized": True, "mem_get_info": (10**9, 8 * 10**9), "memory_reserved": 5 * 10**9, "memory_allocated": 4 * 10**9}
+headroom.device = lambda: types.SimpleNamespace(**{name: lambda value=value: value for name, value in figures.items()})
+"""
+
+
+def test_a_device_without_room_refuses_and_one_with_room_does_not(job):
+    there = {"device_bytes": 1_700_000_000}  # of 2 GB: 1 GB free, 1 GB kept by torch and not in use
+    done, ran = run(job, [([[0, CHANGE], [2, {}]], 4, there)], before=DEVICE)
+    assert done.votes == {1: None} and ran == [OWN] * 4 + [FUSED] * 2 + [OWN] * 6
+    done, ran = run(job, [([[0, CHANGE], [2, {}]], 4, {"device_bytes": 3_000_000_000})], before=DEVICE)
+    assert done.votes == {1: "no memory headroom: it may need 3.0 GB more on the device, and 2.0 GB are free"}
+    assert ran == [OWN] * 12
+    done, ran = run(job, [([[0, CHANGE], [2, {}]], 4, {"device_bytes": 3_000_000_000})])  # on the CPU: not asked
+    assert done.votes == {1: None}
 
 
 PLANT = """

@@ -401,7 +401,7 @@ def left_behind(name: str) -> list[tuple[int, str]]:
 
 @dataclass
 class Answer:
-    """What `inductop send` said."""
+    """What `inductop send` or `inductop compare` said."""
 
     code: int
     out: str
@@ -529,8 +529,14 @@ class Live:
     def send(self, *change: str, timeout: float = BOUND_S) -> Answer:
         return self.answer(self.send_begin(*change), timeout)
 
+    def compare(self, *other: str, timeout: float = BOUND_S) -> Answer:
+        return self.answer(self._begin("compare", *other), timeout)
+
     def send_begin(self, *change: str) -> subprocess.Popen[str]:
-        return subprocess.Popen([INDUCTOP, "send", self.name, *change], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        return self._begin("send", *change)
+
+    def _begin(self, command: str, *words: str) -> subprocess.Popen[str]:
+        return subprocess.Popen([INDUCTOP, command, self.name, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True, env=environment())  # fmt: skip
 
     def answer(self, sender: subprocess.Popen[str], timeout: float = BOUND_S) -> Answer:
@@ -539,7 +545,7 @@ class Live:
         except subprocess.TimeoutExpired:
             sender.kill()
             out, err = sender.communicate()
-            raise AssertionError(f"inductop send did not end: {out!r} {err!r}\n{self._now().report()}") from None
+            raise AssertionError(f"inductop did not answer: {out!r} {err!r}\n{self._now().report()}") from None
         return Answer(sender.returncode, out, err)
 
     def signal(self, pid: int, number: int) -> None:

@@ -7,6 +7,8 @@ import importlib
 import inspect
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -146,3 +148,14 @@ def test_no_name_of_the_installed_torch_is_taken_for_a_slip(tmp_path: Path):
         files[-1].write_text("settings:\n" + "".join(f"  {line}\n" for line in lines))
     got = inductop("preset", "check", *map(str, files))
     assert (got.returncode, got.stderr) == (0, "")
+
+
+def test_the_manual_page_has_every_option_setting_and_command() -> None:
+    page = inductop("--print-man").stdout.replace("\\-", "-")
+    found = tables()
+    assert {f"--{row['name']}" for row in found["options"]} == set(re.findall(r"^\\fB(--[a-z-]+)\\fR", page, re.M))
+    assert {row["key"] for row in found["settings"]} <= set(re.findall(r"^\\fB([a-z_.*]+)\\fR$", page, re.M))
+    assert {"send", "compare", "attach", "replay", "preset", "demo"} <= set(re.findall(r"^\\fB([a-z]+)\\fR \\fI", page, re.M))
+    if shutil.which("groff"):
+        done = subprocess.run(["groff", "-man", "-ww", "-z"], input=page, capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stderr) == (0, "")

@@ -119,11 +119,11 @@ class Tape:
                      lost_ms=round(compile_ms, 3))  # fmt: skip
         self.add(max(self.t), "switch", **told, status="applied", at=at)
 
-    def speedup(self, variant: int, ratio: float, pairs: int = 16, half: float = 0.02) -> None:
+    def speedup(self, variant: int, ratio: float, pairs: int = 16, half: float = 0.02, **more: Any) -> None:
         verdict = "tie" if abs(ratio - 1) < 0.008 else "faster" if ratio > 1 else "slower"
         for rank in range(self.ranks):
             self.add(max(self.t), "speedup", rank, variant=variant, ratio=ratio + 0.004 * rank, low=ratio - half + 0.004 * rank,
-                     high=ratio + half + 0.004 * rank, pairs=pairs, verdict=verdict)  # fmt: skip
+                     high=ratio + half + 0.004 * rank, pairs=pairs, verdict=verdict, **more)  # fmt: skip
 
     def write(self, path: Path) -> Path:
         ordered = sorted(self.events, key=lambda event: event["t"])
@@ -142,6 +142,20 @@ def healthy() -> Tape:
     tape.switch(2, DYNAMIC, compile_ms=13100)
     tape.steps(120, 31.9)
     tape.speedup(DYNAMIC, 1.34)
+    return tape
+
+
+def compared() -> Tape:
+    """What runs was compared with eager, and with other settings: slower than one, no different from another."""
+    tape = healthy()
+    tape.speedup(DYNAMIC, 0.94, pairs=6, against=WRITTEN, within=0.085, phases={"forward": {"ratio": 0.91, "low": 0.88, "high": 0.93}})
+    tape.steps(60, 31.9)
+    tape.speedup(REGIONAL, 1.002, pairs=10, half=0.005, against=WRITTEN, within=0.0075)
+    told = {"id": 9, "by": "baseline", "from": SETTINGS[DYNAMIC], "to": SETTINGS[DYNAMIC], "variant": DYNAMIC, "against": "regional"}
+    for rank in range(2):
+        tape.add(max(tape.t), "switch", rank, **told, status="ready")
+    tape.add(max(tape.t), "switch", **told, status="committed", at=max(tape.step_number) + 2)
+    tape.steps(20, 31.9)
     return tape
 
 
@@ -289,7 +303,7 @@ def empty() -> Tape:
     return tape
 
 
-TAPES: dict[str, Callable[[], Tape]] = {f.__name__: f for f in (healthy, storm, straggler, collectives, lost, stuck, alone, failed, memory, many,
+TAPES: dict[str, Callable[[], Tape]] = {f.__name__: f for f in (healthy, compared, storm, straggler, collectives, lost, stuck, alone, failed, memory, many,
                                                                 output, units, empty)}  # fmt: skip
 
 

@@ -130,7 +130,7 @@ static void detail(void *state, const struct view *view, struct area area) {
     const struct shelf_item *item = current(state);
     CLEANUP(buf_done) struct buf words = BUF_INIT;
     CLEANUP(buf_done) struct buf measured = BUF_INIT;
-    struct area body = view_title(area, false, "Against what is in force", "Enter stages  W saves");
+    struct area body = view_title(area, false, "Against what is in force", "Enter stages  B compares  W saves");
     if (!item) return;
     struct staging staging;
     staging_init(&staging);

@@ -65,12 +65,11 @@ static void draw_pending(const struct snapshot_switch *change, struct area area)
     CLEANUP(buf_done) struct buf progress = BUF_INIT;
     char what[256];
     bool is_baseline = strcmp(change->by, "baseline") == 0;
-    snprintf(what, sizeof what, " %.200s",
-             is_baseline ? "measuring the speedup over eager" : change->change);
+    snprintf(what, sizeof what, " %.200s", change->change);
     if (!is_baseline)
         put_progress(&progress, change);
     else if (change->has_at)
-        buf_printf(&progress, "in turns with eager, since step %llu",
+        buf_printf(&progress, "in turns, since step %llu",
                    (unsigned long long)change->at);
     const struct piece pieces[] = {{what, STYLE_NOTE, 0, false},
                                    {buf_text(&progress), STYLE_PLAIN, 0, false}};

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from . import core, letgo, plan, switch
+from . import core, headroom, letgo, plan, switch
 from . import settings as text
 from .known import Refused
 
@@ -15,6 +15,7 @@ class Proposal(NamedTuple):
     by: str
     schedule: list[tuple[int, text.Settings]]
     forget: text.Settings | None  # settings whose compiled code is let go when it begins
+    device_bytes: int  # that must be free on the device; 0: any
 
 
 _prepared: dict[int, Proposal] = {}
@@ -27,7 +28,12 @@ def _read(payload: bytes) -> Proposal:
     if not schedule or schedule[0][0] != 0:
         raise Refused("a schedule begins with offset 0")
     forget = data.get("forget")
-    return Proposal(str(data.get("by", "viewer")), [(o, text.merge({}, s)) for o, s in schedule], forget and text.merge({}, dict(forget)))
+    return Proposal(
+        by=str(data.get("by", "viewer")),
+        schedule=[(o, text.merge({}, s)) for o, s in schedule],
+        forget=forget and text.merge({}, dict(forget)),
+        device_bytes=int(data.get("device_bytes", 0)),
+    )
 
 
 def prepare(identity: int, payload: bytes) -> str | None:
@@ -36,6 +42,8 @@ def prepare(identity: int, payload: bytes) -> str | None:
         core.dirty(core.WHY["PREPARE"])
         switch.settle()
         proposal = _read(payload)
+        if reason := headroom.objection(proposal.device_bytes):
+            return reason
         for settings in {text.key(s): s for _, s in proposal.schedule}.values():
             switch.check(settings, switch.current)
         if proposal.forget:

@@ -151,6 +151,40 @@ static void test_a_compilation_under_way(void **state) {
     store_free(store);
 }
 
+/* Beside the speedup over eager, of the rank in the middle and of the settings that were compared with last. */
+static void test_comparisons_with_other_settings(void **state) {
+    (void)state;
+    static const char *const ratios[] = {"1.3", "1.1", "1.2"};
+    struct store *store = viewed_store();
+    for (int rank = 0; rank < 3; rank++) {
+        hello(store, rank);
+        for (int i = 0; i < 20; i++) step(store, rank, i, i * 0.01, 20, 7, 0);
+        tell(store, "compile", "'t':1,'rank':%d,'variant':7,'id':'0/0','trigger':'variant','ms':3000", rank);
+        tell(store, "speedup",
+             "'t':2,'rank':%d,'variant':7,'ratio':1.5,'low':1.4,'high':1.6,'pairs':9,'verdict':'faster'", rank);
+        tell(store, "speedup",
+             "'t':3,'rank':%d,'variant':7,'against':8,'ratio':0.9,'low':0.8,'high':0.95,'pairs':6,"
+             "'verdict':'slower'",
+             rank);
+    }
+    for (int rank = 0; rank < 3; rank++)
+        tell(store, "speedup",
+             "'t':4,'rank':%d,'variant':7,'against':9,'ratio':%s,'low':1.01,'high':1.6,'pairs':10,"
+             "'within':0.6,'verdict':'faster'",
+             rank, ratios[rank]);
+    const struct snapshot *snapshot = snapshot_take(store, 4.1);
+    const struct snapshot_variant *variant = snapshot_variant(snapshot, 7);
+    assert_true(variant->speedup.ratio == 1.5);
+    assert_true(isnan(variant->speedup.within));
+    assert_true(fabs(variant->break_even - 300) < 1e-9); /* 3 s, 10 ms a step */
+    assert_true(variant->versus.against == 9 && variant->versus.ratio == 1.2);
+    assert_true(variant->versus.within == 0.6 && variant->versus.pairs == 10);
+    assert_string_equal(variant->versus.verdict, "faster");
+    assert_true(snapshot->ranks[1]->uses[0].versus.ratio == 1.1);
+    snapshot_unref(snapshot);
+    store_free(store);
+}
+
 static void test_it_is_frozen_and_outlives_the_store(void **state) {
     (void)state;
     struct store *store = viewed_store();
@@ -621,6 +655,7 @@ int main(void) {
         cmocka_unit_test(test_missing_is_never_0),
         cmocka_unit_test(test_figures_of_a_rank),
         cmocka_unit_test(test_a_compilation_under_way),
+        cmocka_unit_test(test_comparisons_with_other_settings),
         cmocka_unit_test(test_it_is_frozen_and_outlives_the_store),
         cmocka_unit_test(test_what_did_not_change_is_shared),
         cmocka_unit_test(test_ranks_by_group_and_number),

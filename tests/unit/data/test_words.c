@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "engine/base/attr.h"
+#include "engine/base/mem.h"
 #include "engine/data/rank_set.h"
 #include "engine/data/words.h"
 #include "engine/base/banned.h"
@@ -63,6 +64,36 @@ static void test_changes(void **state) {
     check_change(NULL, NULL, "");
 }
 
+static const struct {
+    const char *event, *text;
+} speedups[] = {
+    {"{'verdict':'measuring','pairs':3}", "over whole: cannot be told, too few clean pairs (3)"},
+    {"{'ratio':1.344,'low':1.32,'high':1.366,'pairs':6,'within':0.366,'verdict':'faster','break_even':120}",
+     "1.34 over whole (95 %: 1.32 to 1.37, 6 pairs), faster; pays after 120 steps"},
+    {"{'ratio':1.002,'low':0.995,'high':1.009,'pairs':10,'within':0.009,'verdict':'tie'}",
+     "1.00 over whole (95 %: 0.99 to 1.01, 10 pairs), tie: no difference larger than 0.9 %"},
+    {"{'ratio':0.9,'low':0.85,'high':0.95,'pairs':6,'within':0.17,'verdict':'slower','phases':"
+     "{'forward':{'ratio':0.8,'low':0.7,'high':0.9},'backward':{'ratio':1.01,'low':1,'high':1.1}}}",
+     "0.90 over whole (95 %: 0.85 to 0.95, 6 pairs), slower; forward 0.80 (0.70 to 0.90)"},
+    {"{'ratio':1.0,'low':0.9,'high':1.1,'pairs':16,'within':0.1,'verdict':'measuring'}",
+     "1.00 over whole (95 %: 0.90 to 1.10, 16 pairs), cannot be told"},
+};
+
+static void test_speedups_in_plain_words(void **state) {
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(speedups); i++) {
+        char *json = mem_strdup(speedups[i].event);
+        for (char *at = json; *at; at++)
+            if (*at == '\'') *at = '"';
+        struct event event = {.kind = EVENT_SPEEDUP, .body = json_loads(json, 0, NULL)};
+        char *text = words_of_speedup(&event, "whole");
+        assert_string_equal(text, speedups[i].text);
+        free(text);
+        free(json);
+        event_done(&event);
+    }
+}
+
 static void test_numbers_go(void **state) {
     (void)state;
     char *text = words_without_numbers("a1b 22, 3.5");
@@ -115,6 +146,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_causes_in_plain_words),
         cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_speedups_in_plain_words),
         cmocka_unit_test(test_numbers_go),
         cmocka_unit_test(test_sets_of_ranks),
     };

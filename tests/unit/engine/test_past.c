@@ -158,6 +158,28 @@ static bool see_steps(void *ctx, const char *group, int rank, const struct step_
     return true;
 }
 
+static void speedup(struct past *past, int variant, int against) {
+    struct event event = event_make(EVENT_SPEEDUP, 0, "{s:i, s:i, s:s}", "variant", variant, "pairs", 6, "verdict", "tie");
+    if (against >= 0) json_object_set_new(event.body, "against", json_integer(against));
+    tell(past, event, 0, "g");
+}
+
+static void test_speedups_are_kept_by_both_sides(void **state) {
+    (void)state;
+    struct past *past = past_new();
+    speedup(past, 7, -1);
+    speedup(past, 7, 8);
+    speedup(past, 7, 9);
+    speedup(past, 7, 8); /* anew */
+    for (int i = 0; i < PAST_EVENTS; i++) problem(past, i);
+    char *text = all_since(past, 0);
+    int kept = 0;
+    for (const char *at = text; (at = strstr(at, "speedup")); at++) kept++;
+    assert_int_equal(kept, 3);
+    free(text);
+    past_free(past);
+}
+
 static void add_steps(struct past *past, int rank, uint64_t from, size_t count) {
     for (size_t i = 0; i < count; i++)
         past_steps(past, "g", rank, &(struct step_record){.step = from + i}, 1);
@@ -207,6 +229,7 @@ int main(void) {
         cmocka_unit_test(test_samples_leave_the_ring_to_events),
         cmocka_unit_test(test_the_ring_is_bounded_in_bytes),
         cmocka_unit_test(test_breaks_are_kept_by_place),
+        cmocka_unit_test(test_speedups_are_kept_by_both_sides),
         cmocka_unit_test(test_few_steps_come_whole),
         cmocka_unit_test(test_long_ones_are_thinned_and_bounded),
         cmocka_unit_test(test_many_ranks_share),

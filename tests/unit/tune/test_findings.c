@@ -41,7 +41,8 @@ static void train(struct job *job, int rank, int steps, double data_ms, double f
                                      .dur_ns = 20000000,
                                      .data_ns = (uint64_t)(data_ms * 1e6),
                                      .forward_ns = (uint64_t)(forward_ms * 1e6),
-                                     .valid = STEP_HAS_DATA | STEP_HAS_FORWARD};
+                                     .backward_ns = (uint64_t)((20 - data_ms - forward_ms) * 1e6),
+                                     .valid = STEP_HAS_DATA | STEP_HAS_FORWARD | STEP_HAS_BACKWARD};
         store_step(job->store, &record, rank, NULL, 0);
     }
 }
@@ -129,21 +130,43 @@ static void one_rank_that_waits_is_the_slow_one(void **state) {
     go_on(job, 100);
     assert_string_equal(told(job, &event), "straggler ");
     assert_true(event.has_rank && event.rank == 1);
-    assert_non_null(strstr(event_text(&event, "text"), "take it 13.00 ms, the others 4.00"));
+    assert_non_null(strstr(event_text(&event, "text"), "takes 13.00 ms, the others 4.00"));
     event_done(&event);
 }
 
-/* Two ranks without a data loader: neither tells data or forward, only the backward. */
-static void ranks_that_tell_neither_data_nor_forward_are_not_compared(void **state) {
+/* Without a data loader neither data nor forward is told, only the backward. */
+static void train_without_loader(struct job *job, int rank, double backward_ms) {
+    for (int i = 0; i < 100; i++)
+        store_step(job->store,
+                   &(struct step_record){.step = (uint64_t)(job->steps + i), .end_ns = (uint64_t)((job->t + 0.02 * i) * 1e9),
+                                         .dur_ns = 20000000, .backward_ns = (uint64_t)(backward_ms * 1e6),
+                                         .valid = STEP_HAS_BACKWARD},
+                   rank, NULL, 0);
+}
+
+static void ranks_without_a_loader_are_compared_by_what_is_not_backward(void **state) {
     struct job *job = *state;
     for (int rank = 0; rank < 2; rank++) {
         hello(job->store, rank);
         compiled(job, rank);
-        for (uint64_t i = 0; i < 100; i++)
-            store_step(job->store,
-                       &(struct step_record){.step = i, .end_ns = i * 20000000, .dur_ns = 20000000, .backward_ns = 9000000,
-                                             .valid = STEP_HAS_BACKWARD},
-                       rank, NULL, 0);
+        train_without_loader(job, rank, 9);
+    }
+    go_on(job, 100);
+    assert_string_equal(told(job, NULL), "");
+    for (int n = 0; n < 9; n++) {
+        train_without_loader(job, 0, 12);
+        train_without_loader(job, 1, 4);
+        go_on(job, 100);
+    }
+    assert_string_equal(told(job, NULL), "straggler ");
+}
+
+static void ranks_that_tell_no_phase_are_not_compared(void **state) {
+    struct job *job = *state;
+    for (int rank = 0; rank < 2; rank++) {
+        hello(job->store, rank);
+        compiled(job, rank);
+        train_without_loader(job, rank, 0);
     }
     go_on(job, 100);
     assert_string_equal(told(job, NULL), "");
@@ -491,7 +514,8 @@ int main(void) {
         TEST(waiting_for_data_is_told_once_with_its_ceiling),
         TEST(little_waiting_and_few_steps_say_nothing),
         TEST(one_rank_that_waits_is_the_slow_one),
-        TEST(ranks_that_tell_neither_data_nor_forward_are_not_compared),
+        TEST(ranks_without_a_loader_are_compared_by_what_is_not_backward),
+        TEST(ranks_that_tell_no_phase_are_not_compared),
         TEST(a_rank_that_is_over_does_not_count),
         TEST(who_waits_for_a_rank_that_compiles),
         TEST(undecoded_causes_are_one_finding),
