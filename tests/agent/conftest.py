@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -20,6 +21,16 @@ SOURCE = HERE.parent.parent / "engine" / "rank" / "agent"
 CACHE = os.environ.get("TORCHINDUCTOR_CACHE_DIR", os.path.join(tempfile.gettempdir(), "inductop-tests-cache"))
 
 LOG_STAMP = re.compile(r"^W\d{4} [\d:.]+ \d+ ", re.M)  # time and process of a line of torch's log
+
+
+def torch_has(file: str, word: str) -> bool:
+    """Does the installed torch have `word` in one of its files? For what only some versions can do; torch is not imported here."""
+    found = Path(importlib.util.find_spec("torch").origin).parent / file
+    return found.exists() and word in found.read_text()
+
+
+# How often compiled code is looked up can be listened to since 2.8.
+needs_lookups = pytest.mark.skipif(not torch_has("_dynamo/types.py", "DynamoGuardCompleteHook"), reason="this torch tells nobody of its look-ups (2.8 and later do)")
 
 
 class Result:

@@ -6,6 +6,8 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
+from .conftest import needs_lookups, torch_has
+
 HEAD = """
 import copy, functools, gc, json, logging, os, random, sys, threading, time, warnings
 import numpy, torch
@@ -47,11 +49,18 @@ CASES: list[tuple[str, str, str, str]] = [
 ]  # fmt: skip
 
 
+REGISTRY = """
+registry = os.path.join(os.path.dirname(torch._dynamo.__file__), "graph_break_registry.json")  # since 2.8
+entries = json.load(open(registry)) if os.path.exists(registry) else {}
+print("registry", json.dumps({entry["Gb_type"]: code for code, row in entries.items() for entry in row}), flush=True)
+"""
+
+
 def script() -> str:
     text = HEAD
     for code, *_ in CASES:
         text += "def case():\n" + textwrap.indent(code, "    ") + "\ncase(); torch._dynamo.reset()\n"
-    return text + "from torch._dynamo.exc import _load_gb_type_to_gb_id_map\nprint('registry', json.dumps(_load_gb_type_to_gb_id_map()), flush=True)\n"
+    return text + REGISTRY
 
 
 def test_classes_of_breaks(job):
@@ -63,15 +72,22 @@ def test_classes_of_breaks(job):
     told = {}
     for one in done.of("break"):
         told.setdefault(one["line"], []).append(one)
-    assert set(told) == set(lines), {line: told.get(line) for line in set(told) ^ set(lines)}
+    untold = set()
+    if "graph break in loop" not in registry:  # up to 2.9 such a frame is given up without a trace in torch's records
+        untold = {line for line, (code, *_) in zip(lines, CASES, strict=True) if "for _ in range" in code}
+    assert set(told) == set(lines) - untold, {line: told.get(line) for line in set(told) ^ set(lines)}
     for line, (code, kind, effect, inside) in zip(lines, CASES, strict=True):
-        one = next((one for one in told[line] if one.get("class") == kind), None)
+        if line in untold:
+            continue
+        is_known = not untold  # each torch has classes of its own, and the first had none
+        one = next((one for one in told[line] if one.get("class") == kind or not is_known), None)
         assert one is not None, (kind, told[line])
-        assert one["code"] == registry[kind] and one["effect"] == effect, (code, one)
+        assert one.get("code") == registry.get(one.get("class")), (code, one)
+        assert one["effect"] == effect or not is_known, (code, one)
         assert one["file"].endswith("job1.py") and one["frame"] == "f" and one["variant"] == 0 and one["unit"] >= 0, one
         assert all(other["count"] == 1 for other in told[line]), (code, told[line])
-        assert one.get("framework", False) == bool(inside) and inside in one.get("inside", ""), (code, one)
-        if kind != "Data-dependent branching":
+        assert untold or (one.get("framework", False) == bool(inside) and inside in one.get("inside", "")), (code, one)  # elsewhere, up to 2.9
+        if kind != "Data-dependent branching" and is_known:
             assert one["reason"] == kind and one["explanation"], one
 
 
@@ -84,7 +100,7 @@ torch.compile(off, backend="eager")(torch.ones(2))
 @torch.compile(backend="eager")
 def skipped(x):
     x = x + 1
-    torch._dynamo.skip_frame("by design")
+    SKIP
     return x
 skipped(torch.ones(2))
 f = torch.compile(lambda x: x.sin(), backend="eager", dynamic=False)
@@ -93,11 +109,11 @@ for n in range(2, 14): f(torch.ones(n))
 
 
 def test_frames_that_are_skipped_are_no_breaks(job):
-    done = job(NONE)
+    by_design = 'torch._dynamo.skip_frame("by design")' if torch_has("_dynamo/decorators.py", "def skip_frame") else "pass"
+    done = job(NONE.replace("SKIP", by_design))
     assert done.code == 0 and done.faults == [], done.err
     assert done.of("break") == []
     assert done.of("compile")[-1]["failed"] == "recompile_limit"
-
 
 RUNS = """
 import sys, torch
@@ -133,6 +149,7 @@ def runs(done: Any) -> dict[tuple[int, int], Any]:
     return {(one["unit"], one["line"]): one.get("runs") for one in done.of("break") if one.get("effect") == "split"}
 
 
+@needs_lookups
 def test_how_often_breaks_run(job):
     done = job(RUNS)
     assert done.code == 0 and done.faults == [], done.err
@@ -143,6 +160,7 @@ def test_how_often_breaks_run(job):
     assert got[1, 18] == 1, done.of("break")
 
 
+@needs_lookups
 def test_a_call_that_is_looked_at_for_two_reasons(job):
     done = job(RUNS, [{"step": 8, "by": "at", "settings": {"dynamic": "off"}}])  # the eighth call since anything was compiled
     assert done.code == 0 and done.faults == [], done.err
@@ -198,10 +216,11 @@ def test_the_splits_of_ddp_are_apart(job):
     assert others and all(one["framework"] for one in others), done.of("break")
 
 
+@needs_lookups
 def test_a_break_is_told_again_whenever_it_was_compiled_again(job):
     script = """
     import torch
-    torch._dynamo.config.recompile_limit = 1000
+    setattr(torch._dynamo.config, "recompile_limit" if hasattr(torch._dynamo.config, "recompile_limit") else "cache_size_limit", 1000)
     @torch.compile(backend="eager", dynamic=False)
     def f(x):
         x = x + 1

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 JOB = """
 import json, sys, torch, lab
 from inductop_agent import layout
@@ -187,18 +189,24 @@ import os, json, torch, lab
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
 dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-net = torch.nn.Sequential(*[torch.nn.Linear(64, 64) for _ in range(4)]); m = DDP(net, bucket_cap_mb=0.02)
+def wrapped(): return DDP(torch.nn.Sequential(*[torch.nn.Linear(64, 64) for _ in range(4)]), bucket_cap_mb=0.02)
+m = wrapped()
 opt = torch.optim.SGD(m.parameters(), 1e-3)
 for i in range(6):
     m(torch.randn(4, 64)).sum().backward(); opt.step(); opt.zero_grad()
 print("end", m.__dict__.get("_compiled_call_impl"))
+own = wrapped(); own.compile()
+try: own(torch.randn(4, 64))
+except AssertionError: print("torch itself fails")
 """
 
 
 def test_errors_beside_the_converter_end_with_us_too(job):
     done = job(OWN_ROOT, [{"step": 2, "by": "at", "settings": {"scope": "whole"}}])
-    assert done.code == 0 and "end None" in done.out, done.err[-3000:]
-    assert done.switches() == [(0, "failed", 2)]
+    assert done.code == 0, done.err[-3000:]
+    if "torch itself fails" not in done.out:
+        pytest.skip("this torch does not look into such a wrapper at all (2.6)")
+    assert "end None" in done.out and done.switches() == [(0, "failed", 2)]
     assert "First bucket" in done.of("switch")[0]["reason"]
 
 

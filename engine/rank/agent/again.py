@@ -16,7 +16,8 @@ from .decode import decode
 from .look import Frame, is_library
 
 MOST = 4096
-LIMITS = (("recompile_limit", "cache_size_limit"), ("accumulated_recompile_limit", "accumulated_cache_size_limit"))
+ASKED = ("get_and_maybe_log_recompilation_reasons", "get_and_maybe_log_recompilation_reason")  # since 2.7, and before
+LIMITS = (("recompile_limit", "cache_size_limit"), ("accumulated_recompile_limit", "accumulated_cache_size_limit"))  # the second till 2.6
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _asked: OrderedDict[str, Again] = OrderedDict()
@@ -32,8 +33,12 @@ def limits() -> tuple[int, ...] | None:
     """recompile_limit and accumulated_recompile_limit on this thread: since 2.12 each thread has its own."""
     from torch._dynamo import config
 
-    found = tuple(next((getattr(config, name) for name in names if hasattr(config, name)), 0) for names in LIMITS)
+    found = tuple(getattr(config, name_of_limit(config, which), 0) for which in range(len(LIMITS)))
     return found if all(found) else None
+
+
+def name_of_limit(config: Any, which: int = 0) -> str:
+    return next((name for name in LIMITS[which] if hasattr(config, name)), LIMITS[which][0])
 
 
 def of(name: str) -> Again | None:
@@ -49,8 +54,8 @@ def watch(begin: Callable[[Any], Any], begun: Callable[[str], Any], identity: Ca
     """`begin(compile id)` notes the beginning of a compilation, `begun(name)` finds it again, `identity` names one."""
     from torch._dynamo import convert_frame
 
-    real = getattr(convert_frame, "get_and_maybe_log_recompilation_reasons", None)
-    if real is None:
+    name = next((n for n in ASKED if hasattr(convert_frame, n)), None)
+    if name is None:
         return  # the reason is told by the metrics alone
 
     def ask(reasons: Any, args: tuple[Any, ...], _: Any) -> None:
@@ -60,7 +65,7 @@ def watch(begin: Callable[[Any], Any], begun: Callable[[str], Any], identity: Ca
             core.trouble("recompile", error)
 
     try:
-        convert_frame.get_and_maybe_log_recompilation_reasons = core.load().timed(0, real, ask)  # (entries, frame, ...)
+        setattr(convert_frame, name, core.load().timed(0, getattr(convert_frame, name), ask))  # (entries, frame, ...)
     except ImportError:
         pass  # no core in this Python: nothing will be told
 

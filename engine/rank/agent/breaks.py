@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -85,14 +86,14 @@ def poll(compiled: list[Compiled]) -> None:
             continue
         root = reason.user_stack[0] if reason.user_stack else None
         inner = reason.user_stack[-1] if reason.user_stack else None
-        if root is not None and (root.filename, root.name, inner.filename, inner.lineno, _line(reason.reason)) in lost:
+        if root is not None and (root.filename, _named(root.name), inner.filename, inner.lineno, _line(reason.reason)) in lost:
             continue  # an attempt to go on behind it, given up later: told below
         one = _compiled_from(reason, root, compiled, used)
         unit, variant = _of(one)
         told = _count(_key(reason.reason, reason.user_stack, unit, variant), reason.reason, effect="split", **_inside(reason.user_stack))
         if one is not None and one.unit is not None and root is not None:
             behind = told.behind if len(reason.user_stack) == 1 else told.outside
-            behind.add(runs.Resume(root.filename, root.name, root.lineno))
+            behind.add(runs.Resume(root.filename, _named(root.name), root.lineno))
             units[id(one.unit)] = one.unit
     for one in failed:
         _from_failure(one)
@@ -120,7 +121,7 @@ def _named(name: str | None) -> str | None:
 def _compiled_from(reason: Any, root: Any, compiled: list[Compiled], used: set[Any]) -> Compiled | None:
     """Whose compilation met it: the record that was begun again for it, else one of the same function."""
     if root is not None:
-        same = [c for c in compiled if c.record.co_filename == root.filename and _named(c.record.co_name) == root.name]
+        same = [c for c in compiled if c.record.co_filename == root.filename and _named(c.record.co_name) == _named(root.name)]
         text = str(reason.reason)
         again = [c for c in same if any(text in str(other) for other in c.record.restart_reasons or ())]
         for one in again or same:
@@ -160,7 +161,7 @@ def _key(reason: str, stack: Any, unit: int | None, variant: int) -> Key:
     stack = list(stack or [])
     libraries = [f for f in stack if not look.is_torch(f.filename) and not look.is_standard(f.filename)]
     own = [f for f in stack if not look.is_library(f.filename)] or libraries or stack
-    place = (own[-1].filename, own[-1].lineno, own[-1].name) if own else (None, None, None)
+    place = (own[-1].filename, own[-1].lineno, _named(own[-1].name)) if own else (None, None, None)
     return Key(*place, _line(reason), unit, variant)
 
 
@@ -195,12 +196,12 @@ def _registered(kind: str | None) -> str | None:
     """The id of a class; torch reads its registry for every message of its own, so it is read already, or a break without one is rare."""
     global _registry
     if _registry is None:
+        folder = os.path.dirname(sys.modules["torch._dynamo"].__file__)
         try:
-            from torch._dynamo.exc import _load_gb_type_to_gb_id_map
-
-            _registry = dict(_load_gb_type_to_gb_id_map())
-        except Exception:
-            _registry = {}  # older than the registry
+            with open(os.path.join(folder, "graph_break_registry.json"), encoding="utf-8") as file:
+                _registry = {entry["Gb_type"]: code for code, row in json.load(file).items() for entry in row}
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):
+            _registry = {}  # 2.7 and older have none
     return _registry.get(kind or "")
 
 

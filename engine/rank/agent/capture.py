@@ -172,9 +172,7 @@ def _wrapped(context: Any, fn: Any, result: Any) -> None:
             layout.set_cell(wrapper, None)
     if wrappers and unit.index < 0:
         units.births += 1
-        unit.name, unit.target, module = _target(fn)
-        if units.own is not None:
-            unit.name = units.own
+        unit.name, unit.target, module = _target(fn if units.own is None else units.own)
         if module is not None:
             unit.module = weakref.ref(module)
         unit.index = units.number(unit)

@@ -61,7 +61,7 @@ def started(args: Any = None) -> None:
             core.dirty(core.WHY["RECORDING"])
         elif name == "TRITON_AUTOTUNING":
             core.dirty(core.WHY["AUTOTUNE"])
-        compile_id = getattr(args, "compile_id", None)
+        compile_id = _compile_id(args)
         begun = remember(compile_id)
         stages.begun(_tell_now("begin", compile_id, begun, PARTS.get(name)))
     except Exception as error:
@@ -71,13 +71,20 @@ def started(args: Any = None) -> None:
 def ended(args: Any = None) -> None:
     """End call-back of the same compilation, failed ones too."""
     try:
-        compile_id = getattr(args, "compile_id", None)
+        compile_id = _compile_id(args)
         if compile_id is not None:
             active.converted(identity(compile_id))
         stages.ended()
         _tell_now("end", compile_id, None, None)
     except Exception as error:
         core.trouble("compile ended", error)
+
+
+def _compile_id(args: Any) -> Any:
+    """Call-backs are given it since 2.8; before, it is asked for."""
+    from torch._guards import CompileContext
+
+    return args.compile_id if hasattr(args, "compile_id") else CompileContext.current_compile_id()
 
 
 def _tell_now(state: str, compile_id: Any, begun: Begun | None, part: str | None) -> dict[str, Any]:

@@ -21,12 +21,12 @@ MISMATCH = re.compile(
 )
 PLAIN = {"rank": "dimensions", "dtype": "dtype", "device index": "device", "device": "device", "stride": "stride"}
 TYPE = re.compile(r"expected type of '(?P<source>.+)' to be (?P<expected>.*?),? ?'? but found (?P<seen>.*)$")
-CHECK = re.compile(r"___check_(?P<what>obj|type)_id\((?P<source>.+), \d+\)(?:, type=(?P<type>.*))?$")
+CHECK = re.compile(r"___check_(?P<what>obj|type)_id\((?P<source>.+), (?P<id>\d+)\)(?:, type=(?P<type>.*))?$")
 LENGTH = re.compile(r"len\((?P<source>.+)\) (?:==|!=) (?P<expected>\d+)$")
 KEY_AT = re.compile(r"list\((?:dict\.keys\()?(?P<source>.+?)(?:\.keys\(\))?\)*\)\[(?P<index>\d+)\] == (?P<expected>.+)$")
 CONTAINS = re.compile(r"(?P<without>not )?___(?:dict|set)_contains\((?P<key>.+), (?P<source>[^,]+)\)$")
 IN_SET = re.compile(r"(?P<without>not )?(?:frozen)?set\.__contains__\((?P<source>[^,]+), (?P<key>.+)\)$")
-NAN = re.compile(r"\(type\((?P<source>.+?)\) is float and __math_isnan\(.+\)\)$")
+NAN = re.compile(r"(?:\(type\(.+?\) is float and )?__math_isnan\((?P<source>.+?)\)\)?$")  # 2.6 has the second half alone
 HOOKS = re.compile(r"(?:not |len\()?(?P<owner>[^()]+)\.(?P<kind>_(?:forward|backward|state_dict|load_state_dict)\w*hooks\w*)\)?(?: != (?P<expected>\d+))?(?:[ \[.].*)?$")
 NONE = re.compile(r"(?P<source>.+?) is (?P<isnt>not )?None$")
 EQUAL = re.compile(r"(?P<source>.+?) == (?P<expected>.+)$")
@@ -37,6 +37,7 @@ MARKED = re.compile(r"(?:hasattr\((?P<source>.+), '_dynamo_|_has_dynamo_dim_mark
 GONE = re.compile(r"Cache line invalidated because (?P<source>.*?)(?: got deallocated)?$")
 PLACE = re.compile(r'^  File "(.+)", line (\d+), in ', re.M)
 HYPER = re.compile(r"\.param_groups\[\d+\]\['\w+'\]")
+SINGLE = {id(value): repr(value) for value in (True, False, None)}  # 2.6 asks whether a flag is that very object
 
 GLOBALS: tuple[tuple[str, str, Callable[[], str] | None], ...] = (
     ("grad_mode", "grad_mode", look.grad_mode),
@@ -125,6 +126,8 @@ def _keys(source: str, expected: str, seen: str, frame: Frame) -> Cause:
             return Cause("inference_mode", source, None, look.inference_mode() if frame.is_live else None)
         if frame.tensor_is_inference(source) is not None:
             return Cause("inference_tensor", source)
+    if before != now and all(name.startswith("Autocast") for name in before ^ now):  # of the frame's state in later ones
+        return Cause("autocast", source, None, look.autocast() if frame.is_live else None)
     gone, come = sorted(before - now), sorted(now - before)
     return Cause("dispatch_keys", source, ("with " + ", ".join(gone)) if gone else "plain", ("with " + ", ".join(come)) if come else "plain")
 
@@ -150,6 +153,9 @@ def _check(guard: Guard, frame: Frame) -> Cause | None:
     if found["what"] == "type":
         seen = frame.type_of(source)
         return Cause("type", source, _class(found["type"] or "?"), seen)
+    single = SINGLE.get(int(found["id"]))
+    if single is not None:
+        return Cause("value_none", source, single, frame.seen(source, objects=True)) if single == "None" else _of_value(guard, frame, source, single)
     if source.endswith(".__code__"):
         function = source.removesuffix(".__code__")
         return Cause("function", function, None, frame.function_name(function))
@@ -179,7 +185,7 @@ def _container(guard: Guard, frame: Frame) -> Cause | None:
 
 
 def _global(guard: Guard, frame: Frame) -> Cause | None:
-    if "___check_torch_function_mode_stack" in guard.expression:
+    if "___check_torch_function_mode_stack" in guard.expression or guard.expression.startswith("utils_device.CURRENT_DEVICE"):
         return Cause("function_mode", "torch function modes", None, look.function_modes() if frame.is_live else None)
     beginning = "GLOBAL_STATE changed:"
     if not guard.expression.startswith(beginning):

@@ -132,6 +132,6 @@ def _front(state: State) -> bool:
     inside, variant = layout.insides, state.guard.variant
     for code in list(variant.owned):
         found = inside.region_entries(code, variant.region) if variant.region is not None else inside.entries(code)
-        if found and inside.innermost(found[0].backend) is variant.backend:
+        if found and found[0].guard_manager in variant.versions:
             return True
     return False

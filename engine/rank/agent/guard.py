@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import layout
+from . import again, layout, lowering
 from .core import trouble
 from .look import is_library
 from .variants import Variant
@@ -64,31 +64,30 @@ def guarded() -> type:
             def __call__(self, frame: Any, *rest: Any) -> Any:
                 guard: Guard = self._inductop
                 if guard.dead:
-                    return inside.skip_once()
+                    return inside.answers.eager_once(frame)
                 try:
                     with conversion(guard.variant, frame.f_code):
                         result = base.__call__(self, frame, *rest)
-                    return _judged(inside, guard, frame.f_code, result)
+                    return _judged(inside, guard, frame, result)
                 except Exception as error:
                     guard.fail(explain(error, frame.f_code, guard.unit()))
-                    return inside.skip_once()
+                    return inside.answers.eager_once(frame)
 
         _class = Guarded
     return _class
 
 
-def _judged(inside: Any, guard: Guard, code: Any, result: Any) -> Any:
-    if result.guarded_code is not None:
+def _judged(inside: Any, guard: Guard, frame: Any, result: Any) -> Any:
+    code = frame.f_code
+    converted = inside.answers.converted(result)
+    if converted is not None:
         guard.converted += 1
         guard.variant.owned[code] = guard.variant.owned.get(code, 0) + 1
-        manager = getattr(result.guarded_code, "guard_manager", None)
+        manager = getattr(converted, "guard_manager", None)
         if manager is not None:
             guard.variant.versions.add(manager)
-    elif inside.regions is None:
-        from torch._dynamo.types import FrameAction
-
-        if result.frame_exec_strategy.cur_action == FrameAction.RUN_ONLY:
-            return inside.skip_once()  # the limit is this variant's own; on the code object it would hit all
+    elif inside.regions is None and inside.answers.decides_for_all(result, inside.entries(code)):
+        return inside.answers.eager_once(frame)
     return result
 
 
@@ -99,52 +98,16 @@ def conversion(variant: Variant, code: Any) -> Iterator[None]:
         lock = getattr(inside.convert_frame, "compile_lock", None)
         if lock is not None:
             stack.enter_context(lock)
-        stack.enter_context(_eager_lowering())
+        stack.enter_context(lowering.at_once())
         if retains is not False:
-            stack.enter_context(_no_donation())
+            stack.enter_context(lowering.no_donation())
         if inside.regions is None:
             config = inside.dynamo.config
             others = len(inside.entries(code)) - variant.owned.get(code, 0)
-            stack.enter_context(config.patch(recompile_limit=config.recompile_limit + max(others, 0)))
+            name = again.name_of_limit(config)
+            stack.enter_context(config.patch(**{name: getattr(config, name) + max(others, 0)}))
         stack.enter_context(_own_history(variant))
         yield
-
-
-def _eager_lowering() -> Any:
-    """A bad backward fails in forward, where it can be caught."""
-    import torch._functorch.config as config
-
-    name = "force_non_lazy_backward_lowering"
-    return config.patch(**{name: True}) if hasattr(config, name) else contextlib.nullcontext()
-
-
-@contextlib.contextmanager
-def _no_donation() -> Iterator[None]:
-    """A backward lowered before it runs cannot know that its graph will be retained, and donated buffers would then end the job."""
-    import torch
-    import torch._functorch.config as functorch
-
-    try:
-        from torch._functorch._aot_autograd import graph_compile as home
-    except ImportError:
-        home = None
-    real = getattr(home, "collect_bw_donated_buffer_idxs", None)
-    if real is None:
-        yield
-        return
-    config = getattr(torch.compiler, "config", None)
-    if hasattr(config, "cache_key_tag"):
-        keyed = config.patch(cache_key_tag=f"{config.cache_key_tag}+kept")
-    elif hasattr(functorch, "enable_autograd_cache"):
-        keyed = functorch.patch(enable_autograd_cache=False)
-    else:
-        keyed = contextlib.nullcontext()
-    home.collect_bw_donated_buffer_idxs = lambda *args, **kwargs: []
-    try:
-        with keyed:
-            yield
-    finally:
-        home.collect_bw_donated_buffer_idxs = real
 
 
 @contextlib.contextmanager

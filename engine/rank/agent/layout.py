@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from . import core
+from . import answers, core
 
 # Of a compile context: what a variant replaces. The first line must be there; of the others each torch has its own set.
 NEEDED = ("enter_exit_hooks", "callback")
@@ -22,6 +22,7 @@ class Insides:
 
     def __init__(self, dynamo: Any):
         from torch._dynamo import convert_frame, eval_frame
+        from torch._dynamo import types as dynamo_types
 
         self.dynamo, self.eval_frame, self.convert_frame = dynamo, eval_frame, convert_frame
         self.context = eval_frame._TorchDynamoContext
@@ -36,7 +37,7 @@ class Insides:
         self.frame_count = getattr(c, "set_fullgraph_compiled_frame_count", None)
         self.hook_lookups = getattr(c, "set_guard_complete_hook", None)
         self.region_entries = getattr(c, "_get_cache_entries_for_region", None)
-        self.set_strategy = getattr(c, "set_code_exec_strategy", None)
+        self.answers = answers.find(dynamo_types, c)
         self.entries = getattr(c, "_debug_get_cache_entry_list", None)
 
     def count_no_frames(self) -> None:
@@ -104,22 +105,11 @@ class Insides:
             return "converter in a callback"
         if wrapper is not None and not has_cell(wrapper):
             return "callback cell in a compiled function"
-        if not callable(self.entries) or not callable(self.set_strategy):
-            return "cache entries or strategies of a code object"
+        if not callable(self.entries):
+            return "cache entries of a code object"
         if not hasattr(getattr(self.convert_frame, "input_codes", None), "seen"):
             return "list of codes looked at"
-        try:
-            self.skip_once()
-        except Exception:
-            return "way to skip a frame once"
-        return None
-
-    def skip_once(self) -> Any:
-        """Answer of a converter: run this frame eager now, decide nothing about its code."""
-        from torch._dynamo.types import ConvertFrameReturn, FrameAction, FrameExecStrategy
-
-        strategy = FrameExecStrategy(FrameAction.SKIP, FrameAction.SKIP)
-        return ConvertFrameReturn(frame_exec_strategy=strategy, apply_to_code=False)
+        return "way to skip a frame once" if self.answers is None else None
 
     def codes(self) -> list[types.CodeType]:
         """Code objects that Dynamo has looked at and that are alive."""
@@ -127,12 +117,9 @@ class Insides:
 
     def look_again(self) -> None:
         """A frame that torch once decided to skip is skipped for every variant: take that back where nothing was compiled."""
-        from torch._dynamo.types import FrameAction, FrameExecStrategy
-
-        again = FrameExecStrategy(FrameAction.DEFAULT, FrameAction.DEFAULT)
         for code in self.codes():
             if not self.entries(code):
-                self.set_strategy(code, again)
+                self.answers.look_again(code)
 
     def stance(self) -> str:
         """The user's own stance; "default" when there is none."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import types
 import weakref
 from typing import Any
 
@@ -34,41 +35,39 @@ def _drops_impl(module: Any) -> bool:
 
 
 class InPlace:
-    """One module of the job that we compile. What is installed belongs to the module; only what is put aside is held by us."""
+    """One module of the job that we compile. What we hold is the function of its class, compiled, and not the module."""
 
     def __init__(self, module: Any):
         import torch
 
-        units.own = type(module).__name__
+        units.own = module
         try:
             backend = torch._TorchCompileInductorWrapper(None, None, None)
             context = layout.insides.dynamo.optimize(backend=backend)
-            impl = context(module._call_impl)
+            self.compiled = context(module._call_impl.__func__)
         finally:
             units.own = None
         found = units.of_context(context)
         if found is None:
             raise RuntimeError("a context of ours was not captured")
         self.unit: Unit = found
-        self.module = weakref.ref(module)
-        if not _drops_impl(module):
-            impl = Impl(impl)
-        self._weak, self._kept = weakref.ref(impl), impl
+        number = id(module)
+        self.module = weakref.ref(module, lambda _: _all.pop(number, None))
 
     def install(self) -> None:
-        module, impl = self.module(), self._weak()
-        if module is not None and impl is not None:
-            module.__dict__[IMPL] = impl
-            self._kept = None
+        module = self.module()
+        if module is not None and not self.installed():
+            impl = types.MethodType(self.compiled, module)
+            module.__dict__[IMPL] = impl if _drops_impl(module) else Impl(impl)
 
     def installed(self) -> bool:
-        module, impl = self.module(), self._weak()
-        return module is not None and impl is not None and module.__dict__.get(IMPL) is impl
+        module = self.module()
+        impl = module.__dict__.get(IMPL) if module is not None else None
+        return getattr(impl.fn if type(impl) is Impl else impl, "__func__", None) is self.compiled
 
     def remove(self) -> None:
         """`del`, never None: guards look at the module's own dict."""
         if self.installed():
-            self._kept = self._weak()
             del self.module().__dict__[IMPL]
 
 
@@ -77,30 +76,20 @@ _all: dict[int, InPlace] = {}
 
 def of(module: Any) -> InPlace:
     known = _all.get(id(module))
-    if known is None or known.module() is not module or known._weak() is None:
+    if known is None or known.module() is not module:
         known = _all[id(module)] = InPlace(module)
     return known
 
 
 def everything() -> list[InPlace]:
-    for number, one in list(_all.items()):
-        if one.module() is None or one._weak() is None:
-            del _all[number]
     return list(_all.values())
-
-
-def forget_aside() -> None:
-    """Lets go of what is put aside: a new model has come."""
-    for number, one in list(_all.items()):
-        if not one.installed():
-            del _all[number]
 
 
 def compiled_by_script(module: Any) -> bool:
     mine = _all.get(id(module))
-    impl = module.__dict__.get(IMPL)
     is_wrapped = "_orig_mod" in module.__dict__.get("_modules", {})
-    return is_wrapped or (impl is not None and not (mine is not None and mine._weak() is impl))
+    is_mine = mine is not None and mine.installed()
+    return is_wrapped or (module.__dict__.get(IMPL) is not None and not is_mine)
 
 
 def _is_repeated(module: Any) -> bool:

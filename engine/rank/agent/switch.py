@@ -114,6 +114,7 @@ def _place(unit: Unit, target: Any, busy: list[Unit]) -> None:
 
 def _swap(out: Wish) -> list[Unit]:
     """Everything shows what it shall; returns the units concerned."""
+    layout.insides.answers.leave()
     busy = [] if by_call else units.on_stack()
     ours = [(regional.of(module), spec) for module, spec in out.modules]
     specs = {t for _, t in out.units if isinstance(t, Spec)} | {s for _, s in ours}
@@ -353,7 +354,6 @@ def refresh(count: int) -> None:
     _newcomers = False
     waits = trial is not None and trial.waits
     if current.get("scope") in ("whole", "regional") and _inside().switching == "live":
-        regional.forget_aside()
         try:
             out = check(current)
         except Refused as refused:

@@ -20,7 +20,7 @@ born: Callable[[Unit], None] = nothing
 fell_back: Callable[[], None] = nothing
 births = 0  # changes whenever there may be other units than before
 foreign: weakref.WeakSet[Any] = weakref.WeakSet()  # contexts that torch made for itself, or we for a look: no units
-own: str | None = None  # while we compile something ourselves: its name
+own: Any = None  # while we compile a module ourselves: which
 
 
 Listener = Callable[["Unit"], Callable[[], None] | None]

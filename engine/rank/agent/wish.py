@@ -21,13 +21,17 @@ stepped = False  # one of them has
 
 
 class Wish:
-    """What settings mean for everything that the job has now."""
+    """What settings mean for everything that the job has now; kept as long as nothing is born, so it holds none of it."""
 
     def __init__(self) -> None:
-        self.units: list[tuple[Unit, Any]] = []  # WRITTEN, EAGER or Spec
+        self.weak_units: weakref.WeakKeyDictionary[Unit, Any] = weakref.WeakKeyDictionary()  # WRITTEN, EAGER or Spec
         self.weak_modules: list[tuple[weakref.ref[Any], Spec]] = []  # to be compiled in place
         self.incomplete = False  # roots are not known yet
         self.births = units.births
+
+    @property
+    def units(self) -> list[tuple[Unit, Any]]:
+        return list(self.weak_units.items())
 
     @property
     def modules(self) -> list[tuple[Any, Spec]]:
@@ -63,17 +67,17 @@ def _runs_models(unit: Unit) -> bool:
 def _resolve_unit(unit: Unit, wish: Settings, out: Wish, tops: list[Any]) -> None:
     scope, module = _scope(unit, wish), unit.module()
     if scope == "eager":
-        out.units.append((unit, EAGER))
+        out.weak_units[unit] = EAGER
         return
     if scope == "regional":
         mine = regional.blocks(module) if module is not None else []
         if not mine and module is None and _runs_models(unit):
             mine = [b for top in tops for b in regional.blocks(top)]
         if mine:
-            out.units.append((unit, EAGER))
+            out.weak_units[unit] = EAGER
             out.add(mine, own_spec(wish))
             return
-    out.units.append((unit, _spec(unit, wish)))
+    out.weak_units[unit] = _spec(unit, wish)
 
 
 def resolve(settings: Settings, only: Unit | None = None) -> Wish:
@@ -99,10 +103,10 @@ def _inner_eager(out: Wish) -> None:
     if not modules or len(modules) == len(out.units):
         return
     inside = {id(part) for m in modules for part in m.modules()}
-    for place, (unit, target) in enumerate(out.units):
+    for unit, target in out.units:
         module = unit.module()
         if target is not EAGER and module is not None and id(module) in inside and not out.weak_modules:
-            out.units[place] = (unit, EAGER)
+            out.weak_units[unit] = EAGER
 
 
 def _resolve_roots(settings: Settings, out: Wish, tops: list[Any], everyone: list[Unit]) -> None:

@@ -11,7 +11,7 @@
 #if __has_include(<torch/headeronly/version.h>)
 #include <torch/headeronly/version.h>
 #else
-#include <torch/version.h>
+#include <torch/csrc/api/include/torch/version.h>
 #endif
 
 #include <atomic>
