@@ -24,9 +24,10 @@ struct setting_row {
     const char *objection; /* why it cannot act here */
     char toggle;
     bool has_now, has_next;
-    bool is_fact;      /* something that ran, nothing to turn */
-    bool is_unit;      /* a unit, with a short form of its own settings */
-    bool is_inherited; /* `now` holds for all units */
+    bool is_fact;                    /* something that ran, nothing to turn */
+    char owner[UNIT_OWNER_SIZE + 1]; /* of a fact about a unit that can be set alone: "Net/" */
+    bool is_unit;                    /* a unit, with a short form of its own settings */
+    bool is_inherited;               /* `now` holds for all units */
 };
 
 struct settings_panel {
@@ -79,8 +80,8 @@ static const struct table_column columns[] = {
 };
 
 static uint64_t id_of(const void *rows, size_t i) {
-    const char *key = row_of(rows, i)->key;
-    return str_hash(key, strlen(key));
+    const struct setting_row *row = row_of(rows, i);
+    return row->is_fact ? UINT64_C(1) << 32 | i : str_hash(row->key, strlen(row->key));
 }
 
 static void *open_panel(void) {
@@ -175,13 +176,15 @@ static void add_units(struct settings_panel *panel, const struct view *view) {
     }
 }
 
-static void add_fact(struct settings_panel *panel, const char *name, const char *what,
-                     const char *of) {
-    if (panel->count == ROWS_MAX) return;
+static struct setting_row *add_fact(struct settings_panel *panel, const char *name,
+                                    const char *what, const char *of) {
+    static struct setting_row nowhere;
+    if (panel->count == ROWS_MAX) return &nowhere;
     struct setting_row *row = &panel->rows[panel->count++];
     *row = (struct setting_row){.is_fact = true};
     copy(row->key, sizeof row->key, name);
     snprintf(row->now, sizeof row->now, "%.200s: %.200s", what, of ? of : "-");
+    return row;
 }
 
 /* What was seen to run in the first step under the settings in force. */
@@ -199,6 +202,18 @@ static bool is_news(const struct snapshot_pair *pair) {
            strncmp(pair->value, "n/a", 3);
 }
 
+/* Enter on it sets the unit alone, where there is more than one. */
+static void put_owner(struct setting_row *row, const struct view *view, int64_t unit) {
+    const struct snapshot_units *units = view->rank->units;
+    if (settable_units(view) < 2) return;
+    for (size_t i = 0; i < units->count; i++) {
+        char owner[UNIT_OWNER_SIZE];
+        if (units->units[i].unit != unit || !can_unit_be_set(&units->units[i])) continue;
+        unit_owner(units, unit, owner);
+        snprintf(row->owner, sizeof row->owner, "%s/", owner);
+    }
+}
+
 /* What the rank that is shown says of its units, and of settings that did something in them. */
 static void add_actives(struct settings_panel *panel, const struct view *view) {
     for (size_t i = 0; view->rank && i < view->rank->active_count; i++) {
@@ -206,7 +221,8 @@ static void add_actives(struct settings_panel *panel, const struct view *view) {
         const struct snapshot_pairs *pairs = active->settings;
         char text[ACTIVE_TEXT_SIZE];
         active_text(active, text);
-        add_fact(panel, i ? "" : "  seen", text, active->name);
+        struct setting_row *row = add_fact(panel, i ? "" : "  seen", text, active->name);
+        put_owner(row, view, active->unit);
         for (size_t k = 0; pairs && k < pairs->count; k++)
             if (is_news(&pairs->pairs[k]))
                 add_fact(panel, "", pairs->pairs[k].key, pairs->pairs[k].value);
@@ -262,8 +278,9 @@ static struct table *table(void *state) {
 static const char *subject(void *state) {
     const struct settings_panel *panel = state;
     size_t row;
-    if (!table_cursor(panel->table, &row) || panel->rows[row].is_fact) return NULL;
-    return panel->rows[row].key;
+    if (!table_cursor(panel->table, &row)) return NULL;
+    const struct setting_row *shown = &panel->rows[row];
+    return !shown->is_fact ? shown->key : shown->owner[0] ? shown->owner : NULL;
 }
 
 /* What is in force, to be had again. */

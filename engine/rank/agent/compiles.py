@@ -141,7 +141,7 @@ def watch(dynamo: Any) -> None:
         kept = getattr(utils, "_compilation_metrics", None)
         if getattr(kept, "maxlen", 0) and kept.maxlen < LIMIT:
             utils.set_compilation_metrics_limit(LIMIT)
-    stages.watch()
+    stages.watch(dynamo)
     again.watch(remember, lambda name: _begun.get(identity(name)), identity)
     active.begun = _begun.get
     register()

@@ -21,13 +21,14 @@ PHASES = {
 _running: dict[int, list[Any]] = {}  # thread that compiles: the fields of its events, the phase told last
 
 
-def watch() -> None:
+def watch(dynamo: Any) -> None:
     """Where torch has no such marks a compilation is told without phases until it has ended."""
     from torch._dynamo import utils
 
     marks = getattr(utils, "ChromiumEventLogger", None)
     if hasattr(marks, "log_event_start"):
-        marks.log_event_start = core.load().timed(0, marks.log_event_start, _begins)
+        listener = dynamo.disable(_begins)  # a lazy backward is compiled while Dynamo looks at frames
+        marks.log_event_start = core.load().timed(0, marks.log_event_start, listener)
 
 
 def begun(fields: dict[str, Any]) -> None:
