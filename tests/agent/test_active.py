@@ -134,15 +134,15 @@ def test_a_copy_that_waits_is_no_trouble(job):
 
 
 def test_which_settings_ran(job):
-    plan = [{"step": 10, "by": "at", "settings": {"dynamic": "on"}}, {"step": 20, "by": "at", "settings": {"scope": "eager"}},
-            {"step": 30, "by": "at", "settings": {"scope": "as-written", "dynamic": "as-written"}}]  # fmt: skip
-    done = job(HEAD + "model = C(net)\nsteps(model, 40)", plan)
+    plan = [{"step": 10, "by": "at", "settings": {"dynamic": "on"}}, {"step": 30, "by": "at", "settings": {"scope": "eager"}},
+            {"step": 50, "by": "at", "settings": {"scope": "as-written", "dynamic": "as-written"}}]  # fmt: skip
+    done = job(HEAD + "model = C(net)\nsteps(model, 70)", plan)
     assert last(done)["state"] == "on"
     key = done.of("switch", status="applied")[0]["variant"]
     seen = [(one["variant"], one.get("ran"), tuple(one.get("ids", ()))) for one in done.of("active") if one.get("calls")]
     assert list(dict.fromkeys(seen)) == [(0, 0, ("0/0",)), (key, key, ("0/1",))] and seen[-1] == (0, 0, ("0/0",)), seen
     off = [one for one in done.of("active") if one["state"] == "off"]
-    assert off and all(one["why"] == "the settings want it eager" and one["since"] == 21 for one in off), off
+    assert off and all(one["why"] == "the settings want it eager" and one["since"] == 30 for one in off), off
     symbolic = {one["settings"]["dynamic"] for one in done.of("active") if one["variant"] == key and one["state"] == "on"}
     assert symbolic == {"symbolic: size 0 of x"}, symbolic
 

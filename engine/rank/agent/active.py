@@ -22,6 +22,7 @@ from .units import Unit
 NEVER = 64  # steps after which what was not called is told as never called
 IDLE = 4  # looks without a call after which a unit is not called any more
 LONGEST = 256  # steps between two looks
+SETTLED = 10  # steps after a flip
 MOST_CALLS = 4096  # in one look: a step without an end is not looked at for ever
 MOST = 512  # units that are followed, of one whole and wholes
 FRAMEWORKS = ("accelerate", "fabric", "lightning", "transformers")
@@ -45,6 +46,7 @@ wake_after: Callable[[int], None] = core.nothing  # that many steps
 _wholes: dict[int, Whole] = {}  # by index of the unit
 _by_place: dict[Any, Whole] = {}
 _window: Window | None = None
+_flip = 0  # step since which the settings in force are
 _next = 0  # step at whose beginning the next look begins, 0: none
 _pause = 1
 _changed = False
@@ -85,6 +87,7 @@ class Whole:
         self.unders: dict[Any, Under] = {}  # by spec
         self.looks = Looks(0)
         self.state, self.since, self.told, self.again = "", 0, None, ""
+        self.flip = _flip  # the one that it was judged under
 
     def live(self) -> list[Unit]:
         return [u for m in self.members.values() if (u := m.unit()) is not None and u.context() is not None]
@@ -343,6 +346,15 @@ def _can_look() -> bool:
 
 
 @core.shield()
+def flipped() -> None:
+    """Other settings are in force: looked at when they have been for some steps, so that who flips often pays nothing for it."""
+    global _flip, _next, _pause
+    _flip = _count()
+    _next, _pause = max(_flip, 1) + SETTLED, 1
+    wake_after(_next)
+
+
+@core.shield()
 def changed() -> None:
     """Something may be otherwise than before: the next steps are looked at."""
     global _changed, _next, _pause
@@ -402,7 +414,8 @@ def _judge(whole: Whole, count: int) -> None:
         whole.looks = Looks(variant)
     state, why = _state(whole, count)
     if state != whole.state:
-        whole.state, whole.since = state, count
+        whole.state, whole.since = state, count if whole.flip == _flip else _flip
+    whole.flip = _flip
     _tell(whole, why, variant, count)
 
 

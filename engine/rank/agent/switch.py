@@ -177,7 +177,7 @@ def apply_all(asked: list[Asked], count: int) -> str | None:
     use(current)
     core.dirty(core.WHY["SWITCH"])
     if by != "baseline":
-        active.changed()
+        active.flipped()
     trial = Trial(identity, by, before, current, count, concerned)
     trial.asked = asked
     trial.swap_ms, trial.step_before_ns = took, step_ns()
@@ -277,7 +277,7 @@ def _back_to(settings: Settings) -> None:
     current = dict(settings)
     use(current)
     core.dirty(core.WHY["SWITCH"])
-    active.changed()
+    active.flipped()
 
 
 def tell(identity: int, by: str, before: Settings, to: Settings, status: str, at: int | None, **fields: Any) -> None:
