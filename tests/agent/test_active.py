@@ -147,6 +147,26 @@ def test_which_settings_ran(job):
     assert symbolic == {"symbolic: size 0 of x"}, symbolic
 
 
+BLIND = """
+layout, boundary, active = (lab.agent(name) for name in ("layout", "boundary", "active"))
+layout.look(torch._dynamo).hook_lookups = None
+real, counts = active.boundary, []
+active.boundary = lambda count: (counts.append(count), real(count))
+model = C(net)
+steps(model, 300)
+print("pending", json.dumps(len([count for count in counts if 100 < count <= 300])), flush=True)
+"""
+
+
+def test_where_torch_tells_nobody_of_its_lookups(job):
+    """Judged by compilations and first calls, and no step is woken for a look that cannot be."""
+    done = job(HEAD + BLIND, [{"step": 40, "by": "at", "settings": {"scope": "eager"}}])
+    assert done.code == 0 and done.faults == [], done.err
+    told = [(one["state"], one["since"]) for one in done.of("active")]
+    assert ("on", 1) in told and told[-1] == ("off", 40), told
+    assert done.said("pending")[0] <= 8, done.said("pending")
+
+
 # How torch.compile is called in a job: what becomes of the settings.
 NONE = {"cudagraphs": "off", "shape_padding": "n/a: no effect on CPU", "autotune": "off", "dynamic": "static"}
 SETTINGS: list[tuple[str, dict[str, str]]] = [

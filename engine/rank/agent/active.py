@@ -319,22 +319,35 @@ class Window:
 @core.shield()
 def boundary(count: int) -> None:
     """Between two steps: what the step that ended showed is judged, and another one may be looked at."""
-    global _changed, _next, _pause, _window
+    global _changed, _window
     if _window is not None:
         window, _window = _window, None
         window.close()
         _take(window)
         _changed = True
-    if _changed:
+    is_due = bool(_wholes) and 0 < _next <= count
+    is_blind = is_due and layout.insides.hook_lookups is None  # a torch that tells nobody of its look-ups: judged by what else is known
+    if is_blind:
+        _look_after(count)
+    if _changed or is_blind:
         _changed = False
         for whole in list(dict.fromkeys(_wholes.values())):
             _judge(whole, count)
-    if _next and count >= _next and is_measuring():
+    if not is_due or is_blind:
+        return
+    if is_measuring():
         wake_after(count + 16)
-    elif _next and count >= _next and _wholes and layout.insides.hook_lookups is not None and _can_look():
-        _window, _next, _pause = Window(settings_now()), count + 1 + _pause, min(2 * _pause, LONGEST)
+    elif _can_look():
+        _window = Window(settings_now())
         wake_boundary()
-        wake_after(_next)
+        _look_after(count)
+
+
+def _look_after(count: int) -> None:
+    """The next look comes after a pause, each twice as long as the one before."""
+    global _next, _pause
+    _next, _pause = count + 1 + _pause, min(2 * _pause, LONGEST)
+    wake_after(_next)
 
 
 def _can_look() -> bool:

@@ -20,7 +20,7 @@ OWN = 1 << 4  # bit of enum step_valid (engine/wire/record.h)
 IDLE = 16  # steps of others after which an optimizer has left the cycle
 
 pending = False  # the next boundary has more to do than to count
-wake_at = sys.maxsize  # steps after which that is so
+wake_at = sys.maxsize  # steps after which that is so once
 thread: int | None = None  # the one that trains
 in_backward = False  # every optimizer so far stepped inside backward
 _pacer: Callable[[], Any] = core.nothing
@@ -85,6 +85,7 @@ def _tick(begun_ns: int) -> None:
         after_count(count)
         core.loaded().mark(OWN, time.monotonic_ns() - counted_ns)
     elif _step(0, begun_ns) >= wake_at:
+        wake_after(sys.maxsize)
         wake()
 
 
