@@ -10,6 +10,17 @@ from typing import Any
 GENERATES = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
+def drop(manager: Any, why: str) -> bool:
+    """A version of some code is gone, as torch itself drops those whose objects are gone. False: it was gone already."""
+    from torch._dynamo.guards import DeletedGuardManagerWrapper
+
+    entry, entries = getattr(manager, "cache_entry", None), getattr(manager, "extra_state", None)
+    if entry is None or entries is None:
+        return False
+    entries.invalidate(entry, DeletedGuardManagerWrapper(why))
+    return True
+
+
 class Strategies:
     """torch 2.7 and later: an answer says how to run this frame, how those that it calls, and whether that holds for the code."""
 
@@ -68,8 +79,7 @@ class Codes:
         """What was answered is in the list of the code, and would keep it alive."""
         made, self.made = self.made, []
         for manager in made:
-            if manager.extra_state is not None and manager.cache_entry is not None:
-                manager.extra_state.invalidate(manager.cache_entry, self.guards.DeletedGuardManagerWrapper("inductop ran it eager"))
+            drop(manager, "inductop ran it eager")
 
     def converted(self, result: Any) -> Any:
         return result if isinstance(result, self.code) else None

@@ -6,9 +6,7 @@ Versions of other settings, and of what the script compiles, stay. A call that i
 
 from __future__ import annotations
 
-from typing import Any
-
-from . import active, layout, regional, switch, units, wish
+from . import active, answers, layout, regional, switch, units, wish
 from .known import Refused
 from .settings import Settings
 from .units import Unit
@@ -35,16 +33,6 @@ def check(settings: Settings, current: Settings) -> None:
     _given(settings, current)
 
 
-def _free(manager: Any) -> bool:
-    from torch._dynamo.guards import DeletedGuardManagerWrapper
-
-    entry, entries = getattr(manager, "cache_entry", None), getattr(manager, "extra_state", None)
-    if entry is None or entries is None:
-        return False  # its code is gone, or torch has dropped it
-    entries.invalidate(entry, DeletedGuardManagerWrapper("inductop let it go"))
-    return True
-
-
 def _forget(unit: Unit, specs: list[Spec]) -> None:
     for spec in specs:
         if spec in unit.states and unit.now is not unit.states[spec]:
@@ -60,7 +48,7 @@ def let_go(settings: Settings, current: Settings) -> dict[str, int]:
     variants = [Variant.all.pop(spec) for spec in specs]
     active.let_go(specs)
     functions = len({code for variant in variants for code in variant.owned})
-    versions = sum(_free(manager) for variant in variants for manager in list(variant.versions))
+    versions = sum(answers.drop(manager, "inductop let it go") for variant in variants for manager in list(variant.versions))
     for unit in [*units.all_units(), *(one.unit for one in regional.everything())]:
         _forget(unit, specs)
     switch.forget_checked()
