@@ -78,6 +78,10 @@ struct panel_class {
     int (*rows)(const struct view *view);
 };
 
+/* For a panel that is a table: its state begins with a `struct table *`. */
+struct table *panel_own_table(void *state);
+void panel_draw_table(void *state, const struct view *view, struct area area, bool has_focus);
+
 const struct panel_class *const *panel_classes(size_t *ret_count);
 
 /* The panel at a place of the overview, that of a view; -1: none. */

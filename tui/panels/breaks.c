@@ -102,15 +102,6 @@ static void update(void *state, const struct view *view) {
     table_update(panel->table, &(struct table_source){panel, view->snapshot->break_count, id_of});
 }
 
-static void draw(void *state, const struct view *view, struct area area, bool has_focus) {
-    (void)view;
-    table_draw(((struct breaks_panel *)state)->table, area, has_focus);
-}
-
-static struct table *table(void *state) {
-    return ((struct breaks_panel *)state)->table;
-}
-
 static void detail(void *state, const struct view *view, struct area area) {
     struct breaks_panel *panel = state;
     size_t row;
@@ -144,7 +135,7 @@ const struct panel_class panel_breaks = {
     .open = open_panel,
     .close = close_panel,
     .update = update,
-    .draw = draw,
-    .table = table,
+    .draw = panel_draw_table,
+    .table = panel_own_table,
     .detail = detail,
 };

@@ -123,15 +123,6 @@ static void update(void *state, const struct view *view) {
     table_update(panel->table, &(struct table_source){panel, view->snapshot->compile_count, id_of});
 }
 
-static void draw(void *state, const struct view *view, struct area area, bool has_focus) {
-    (void)view;
-    table_draw(((struct compiles_panel *)state)->table, area, has_focus);
-}
-
-static struct table *table(void *state) {
-    return ((struct compiles_panel *)state)->table;
-}
-
 /* The rank that compiled it knows its units. */
 static const struct snapshot_units *units_of(const struct snapshot *snapshot,
                                              const struct snapshot_compile *compile) {
@@ -250,8 +241,8 @@ const struct panel_class panel_compiles = {
     .open = open_panel,
     .close = close_panel,
     .update = update,
-    .draw = draw,
-    .table = table,
+    .draw = panel_draw_table,
+    .table = panel_own_table,
     .subject = subject,
     .detail = detail,
 };

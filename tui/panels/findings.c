@@ -204,15 +204,6 @@ static void update(void *state, const struct view *view) {
     table_update(panel->table, &(struct table_source){panel->entries, panel->count, id_of});
 }
 
-static void draw(void *state, const struct view *view, struct area area, bool has_focus) {
-    (void)view;
-    table_draw(((struct findings_panel *)state)->table, area, has_focus);
-}
-
-static struct table *table(void *state) {
-    return ((struct findings_panel *)state)->table;
-}
-
 /* ---- the whole of a row, with room to say it */
 
 static void detail_event(const struct snapshot_event *event, struct area area) {
@@ -265,7 +256,7 @@ const struct panel_class panel_findings = {
     .open = open_panel,
     .close = close_panel,
     .update = update,
-    .draw = draw,
-    .table = table,
+    .draw = panel_draw_table,
+    .table = panel_own_table,
     .detail = detail,
 };

@@ -107,15 +107,6 @@ static void update(void *state, const struct view *view) {
     table_update(panel->table, &(struct table_source){panel, panel->count, id_of});
 }
 
-static void draw(void *state, const struct view *view, struct area area, bool has_focus) {
-    (void)view;
-    table_draw(((struct log_panel *)state)->table, area, has_focus);
-}
-
-static struct table *table(void *state) {
-    return ((struct log_panel *)state)->table;
-}
-
 static void copy(void *state, const struct view *view, struct buf *ret) {
     const struct log_panel *panel = state;
     struct settings to = SETTINGS_INIT;
@@ -155,8 +146,8 @@ const struct panel_class panel_log = {
     .open = open_panel,
     .close = close_panel,
     .update = update,
-    .draw = draw,
-    .table = table,
+    .draw = panel_draw_table,
+    .table = panel_own_table,
     .copy = copy,
     .detail = detail,
 };

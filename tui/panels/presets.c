@@ -84,15 +84,6 @@ static void update(void *state, const struct view *view) {
     table_update(panel->table, &(struct table_source){view->presets, count, id_of});
 }
 
-static void draw(void *state, const struct view *view, struct area area, bool has_focus) {
-    (void)view;
-    table_draw(((struct presets_panel *)state)->table, area, has_focus);
-}
-
-static struct table *table(void *state) {
-    return ((struct presets_panel *)state)->table;
-}
-
 static const struct shelf_item *current(const struct presets_panel *panel) {
     size_t row;
     return panel->shelf && table_cursor(panel->table, &row) ? &panel->shelf->items[row] : NULL;
@@ -130,7 +121,8 @@ static void detail(void *state, const struct view *view, struct area area) {
     const struct shelf_item *item = current(state);
     CLEANUP(buf_done) struct buf words = BUF_INIT;
     CLEANUP(buf_done) struct buf measured = BUF_INIT;
-    struct area body = view_title(area, false, "Against what is in force", "Enter stages  B compares  W saves");
+    struct area body =
+        view_title(area, false, "Against what is in force", "Enter stages  B compares  W saves");
     if (!item) return;
     struct staging staging;
     staging_init(&staging);
@@ -157,8 +149,8 @@ const struct panel_class panel_presets = {
     .open = open_panel,
     .close = close_panel,
     .update = update,
-    .draw = draw,
-    .table = table,
+    .draw = panel_draw_table,
+    .table = panel_own_table,
     .subject = subject,
     .copy = copy,
     .detail = detail,

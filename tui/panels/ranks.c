@@ -323,18 +323,7 @@ static void draw(void *state, const struct view *view, struct area area, bool ha
         table_draw(panel->table, area, has_focus);
 }
 
-static struct table *table(void *state) {
-    return ((struct ranks_panel *)state)->table;
-}
-
 /* ---- more about one rank */
-
-static int line(struct area area, int y, const char *name, const char *value) {
-    if (!value || !value[0]) return y;
-    area_text(area, 1, y, STYLE_DIM, name);
-    area_text(area, 14, y, STYLE_PLAIN, value);
-    return y + 1;
-}
 
 static int detail_traffic(const struct snapshot *snapshot, const struct snapshot_rank *rank,
                           struct area body, int y) {
@@ -343,11 +332,12 @@ static int detail_traffic(const struct snapshot *snapshot, const struct snapshot
         rank->group < snapshot->group_count ? snapshot->groups[rank->group] : NULL;
     char text[300];
     if (!traffic->api)
-        return line(body, y, "collectives", rank->who ? rank->who->collectives : NULL);
+        return view_line(body, y, "collectives", rank->who ? rank->who->collectives : NULL,
+                         STYLE_PLAIN);
     snprintf(text, sizeof text, "%s a step, %s, %s ms with waiting; enqueued in %s ms",
              format_count(traffic->count).text, format_bytes(traffic->bytes).text,
              format_ms(traffic->ms * ns_of_ms).text, format_ms(traffic->host_ms * ns_of_ms).text);
-    y = line(body, y, "collectives", text);
+    y = view_line(body, y, "collectives", text, STYLE_PLAIN);
     if (group && group->has_last) {
         const struct snapshot_rank *last = snapshot->ranks[group->last];
         if (last == rank)
@@ -357,12 +347,12 @@ static int detail_traffic(const struct snapshot *snapshot, const struct snapshot
             snprintf(text, sizeof text, "%s ms a step, for rank %d",
                      format_ms((traffic->ms - last->traffic.ms) * ns_of_ms).text, last->rank);
         if (last == rank || !isnan(traffic->ms))
-            y = line(body, y, last == rank ? "waited for" : "waits", text);
+            y = view_line(body, y, last == rank ? "waited for" : "waits", text, STYLE_PLAIN);
     }
     if (traffic->captured) {
         snprintf(text, sizeof text, "%llu calls captured: replays are not seen",
                  (unsigned long long)traffic->captured);
-        y = line(body, y, "CUDA graphs", text);
+        y = view_line(body, y, "CUDA graphs", text, STYLE_PLAIN);
     }
     return y;
 }
@@ -387,7 +377,7 @@ static int torch_lines(struct area area, int y, const struct snapshot_rank *rank
                      ", %s reserved, %s retries, %s times out of memory",
                      format_bytes(rank->reserved).text, format_count(rank->retries).text,
                      format_count(rank->ooms).text);
-        y = line(area, y, "device", text);
+        y = view_line(area, y, "device", text, STYLE_PLAIN);
     }
     if (!isnan(rank->cpu_bytes)) {
         char since[48] = "";
@@ -397,7 +387,7 @@ static int torch_lines(struct area area, int y, const struct snapshot_rank *rank
                  "%s%s in tensors, peak %s in the step, %s in any, %s allocations", since,
                  format_bytes(rank->cpu_bytes).text, format_bytes(rank->cpu_peak).text,
                  format_bytes(rank->cpu_most).text, format_count(rank->allocs).text);
-        y = line(area, y, "CPU", text);
+        y = view_line(area, y, "CPU", text, STYLE_PLAIN);
     }
     return y;
 }
@@ -413,14 +403,14 @@ static void own_line(struct area area, int y, const struct snapshot_rank *rank) 
         snprintf(text + strlen(text), sizeof text - strlen(text),
                  "%llu steps and %llu events were dropped", (unsigned long long)rank->dropped[0],
                  (unsigned long long)rank->dropped[1]);
-    line(area, y, "inductop", text);
+    view_line(area, y, "inductop", text, STYLE_PLAIN);
 }
 
 static int resident_line(struct area area, int y, const struct snapshot_rank *rank) {
     char text[100];
     snprintf(text, sizeof text, "%s now, the most %s", format_bytes(rank->rss).text,
              format_bytes(rank->rss_peak).text);
-    return line(area, y, "resident", isnan(rank->rss) ? "" : text);
+    return view_line(area, y, "resident", isnan(rank->rss) ? "" : text, STYLE_PLAIN);
 }
 
 static void detail(void *state, const struct view *view, struct area area) {
@@ -436,10 +426,10 @@ static void detail(void *state, const struct view *view, struct area area) {
         snprintf(text, sizeof text, "pid %lld on %.60s, Python %.20s, torch %.30s, %.20s",
                  (long long)who->pid, who->host ? who->host : "-", who->python ? who->python : "-",
                  who->torch ? who->torch : "-", who->device ? who->device : "-");
-        y = line(body, y, "process", text);
-        y = line(body, y, "group", who->group);
-        y = line(body, y, "switching", who->switching);
-        y = line(body, y, "reason", who->reason);
+        y = view_line(body, y, "process", text, STYLE_PLAIN);
+        y = view_line(body, y, "group", who->group, STYLE_PLAIN);
+        y = view_line(body, y, "switching", who->switching, STYLE_PLAIN);
+        y = view_line(body, y, "reason", who->reason, STYLE_PLAIN);
     }
     y = detail_traffic(view->snapshot, rank, body, y);
     for (size_t i = 0; rank->units && i < rank->units->count; i++) {
@@ -452,7 +442,7 @@ static void detail(void *state, const struct view *view, struct area area) {
         if (active) active_text(active, seen);
         snprintf(text, sizeof text, "%.80s  %sby %.30s%s%s", unit->name ? unit->name : "-", place,
                  unit->origin ? unit->origin : "-", active ? "  " : "", seen);
-        y = line(body, y, "unit", text);
+        y = view_line(body, y, "unit", text, STYLE_PLAIN);
     }
     y = torch_lines(body, y, rank);
     for (size_t i = 0; i < rank->use_count; i++) {
@@ -464,7 +454,7 @@ static void detail(void *state, const struct view *view, struct area area) {
                      (unsigned long long)use->steps, format_ms(use->median_ms * ns_of_ms).text,
                      format_duration(use->compile_s * ns_of_s).text);
         add_peak(use, text + size, sizeof text - (size_t)size);
-        y = line(body, y, "settings", text);
+        y = view_line(body, y, "settings", text, STYLE_PLAIN);
     }
     y = resident_line(body, y, rank);
     own_line(body, y, rank);
@@ -485,7 +475,7 @@ const struct panel_class panel_ranks = {
     .close = close_panel,
     .update = update,
     .draw = draw,
-    .table = table,
+    .table = panel_own_table,
     .detail = detail,
     .rows = rows,
 };

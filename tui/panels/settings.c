@@ -265,16 +265,6 @@ static void update(void *state, const struct view *view) {
     table_update(panel->table, &(struct table_source){panel->rows, panel->count, id_of});
 }
 
-static void draw(void *state, const struct view *view, struct area area, bool has_focus) {
-    struct settings_panel *panel = state;
-    (void)view;
-    table_draw(panel->table, area, has_focus);
-}
-
-static struct table *table(void *state) {
-    return ((struct settings_panel *)state)->table;
-}
-
 static const char *subject(void *state) {
     const struct settings_panel *panel = state;
     size_t row;
@@ -312,8 +302,8 @@ const struct panel_class panel_settings = {
     .open = open_panel,
     .close = close_panel,
     .update = update,
-    .draw = draw,
-    .table = table,
+    .draw = panel_draw_table,
+    .table = panel_own_table,
     .subject = subject,
     .copy = copy_command,
     .rows = rows,

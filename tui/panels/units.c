@@ -182,15 +182,6 @@ static void update(void *state, const struct view *view) {
     table_update(panel->table, &(struct table_source){panel, panel->count, id_of});
 }
 
-static void draw(void *state, const struct view *view, struct area area, bool has_focus) {
-    (void)view;
-    table_draw(((struct units_panel *)state)->table, area, has_focus);
-}
-
-static struct table *table(void *state) {
-    return ((struct units_panel *)state)->table;
-}
-
 /* Where and by whom it is compiled, and what it wraps. */
 static int detail_origin(struct area body, int y, const struct unit_row *row) {
     const struct snapshot_units *units = row->rank->units;
@@ -267,7 +258,7 @@ const struct panel_class panel_units = {
     .open = open_panel,
     .close = close_panel,
     .update = update,
-    .draw = draw,
-    .table = table,
+    .draw = panel_draw_table,
+    .table = panel_own_table,
     .detail = detail,
 };
