@@ -331,9 +331,7 @@ static int detail_traffic(const struct snapshot *snapshot, const struct snapshot
     const struct snapshot_group *group =
         rank->group < snapshot->group_count ? snapshot->groups[rank->group] : NULL;
     char text[300];
-    if (!traffic->api)
-        return view_line(body, y, "collectives", rank->who ? rank->who->collectives : NULL,
-                         STYLE_PLAIN);
+    if (!traffic->api) return y;
     snprintf(text, sizeof text, "%s a step, %s, %s ms with waiting; enqueued in %s ms",
              format_count(traffic->count).text, format_bytes(traffic->bytes).text,
              format_ms(traffic->ms * ns_of_ms).text, format_ms(traffic->host_ms * ns_of_ms).text);
@@ -392,10 +390,10 @@ static int torch_lines(struct area area, int y, const struct snapshot_rank *rank
     return y;
 }
 
-static void own_line(struct area area, int y, const struct snapshot_rank *rank) {
+static int own_line(struct area area, int y, const struct snapshot_rank *rank) {
     char text[200];
     uint64_t lost = rank->dropped[0] + rank->dropped[1];
-    if (isnan(rank->own_ms)) return;
+    if (isnan(rank->own_ms)) return y;
     snprintf(text, sizeof text, "%s a step, %.2g %% of it; %s in all; %s",
              format_duration(rank->own_ms * ns_of_ms).text, 100 * rank->own_ms / rank->median_ms,
              format_duration(rank->own_all_ms * ns_of_ms).text, lost ? "" : "nothing was dropped");
@@ -403,7 +401,7 @@ static void own_line(struct area area, int y, const struct snapshot_rank *rank) 
         snprintf(text + strlen(text), sizeof text - strlen(text),
                  "%llu steps and %llu events were dropped", (unsigned long long)rank->dropped[0],
                  (unsigned long long)rank->dropped[1]);
-    view_line(area, y, "inductop", text, STYLE_PLAIN);
+    return view_line(area, y, "inductop", text, STYLE_PLAIN);
 }
 
 static int resident_line(struct area area, int y, const struct snapshot_rank *rank) {
@@ -457,7 +455,8 @@ static void detail(void *state, const struct view *view, struct area area) {
         y = view_line(body, y, "settings", text, STYLE_PLAIN);
     }
     y = resident_line(body, y, rank);
-    own_line(body, y, rank);
+    y = own_line(body, y, rank);
+    if (!rank->traffic.api && who) view_line(body, y, "collectives", who->collectives, STYLE_DIM);
 }
 
 static int rows(const struct view *view) {
