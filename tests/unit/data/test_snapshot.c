@@ -151,7 +151,8 @@ static void test_a_compilation_under_way(void **state) {
     store_free(store);
 }
 
-/* Beside the speedup over eager, of the rank in the middle and of the settings that were compared with last. */
+/* Beside the speedup over eager, of the rank in the middle and of the settings that were compared
+ * with last. */
 static void test_comparisons_with_other_settings(void **state) {
     (void)state;
     static const char *const ratios[] = {"1.3", "1.1", "1.2"};
@@ -159,9 +160,12 @@ static void test_comparisons_with_other_settings(void **state) {
     for (int rank = 0; rank < 3; rank++) {
         hello(store, rank);
         for (int i = 0; i < 20; i++) step(store, rank, i, i * 0.01, 20, 7, 0);
-        tell(store, "compile", "'t':1,'rank':%d,'variant':7,'id':'0/0','trigger':'variant','ms':3000", rank);
+        tell(store, "compile",
+             "'t':1,'rank':%d,'variant':7,'id':'0/0','trigger':'variant','ms':3000", rank);
         tell(store, "speedup",
-             "'t':2,'rank':%d,'variant':7,'ratio':1.5,'low':1.4,'high':1.6,'pairs':9,'verdict':'faster'", rank);
+             "'t':2,'rank':%d,'variant':7,'ratio':1.5,'low':1.4,'high':1.6,'pairs':9,'verdict':'"
+             "faster'",
+             rank);
         tell(store, "speedup",
              "'t':3,'rank':%d,'variant':7,'against':8,'ratio':0.9,'low':0.8,'high':0.95,'pairs':6,"
              "'verdict':'slower'",
@@ -324,6 +328,30 @@ static void told_switch(struct store *store, double t, const char *status, int r
         store, "switch",
         "'t':%f,%s'id':3,'by':'viewer','from':{},'to':{'dynamic':'on'},'variant':7,'status':'%s'%s",
         t, who, status, more);
+}
+
+static void test_a_comparison_under_way_is_no_change(void **state) {
+    (void)state;
+    static const char *const by[] = {"viewer", "baseline"};
+    for (int is_measurement = 0; is_measurement < 2; is_measurement++) {
+        struct store *store = viewed_store();
+        hello(store, 0);
+        step(store, 0, 10, 1, 5, 0, 0);
+        tell(store, "switch",
+             "'t':1,'rank':0,'id':2,'by':'%s','from':{},'to':{'dynamic':'on'},'status':'ready'",
+             by[is_measurement]);
+        tell(store, "switch",
+             "'t':1.2,'id':2,'by':'%s','from':{},'to':{'dynamic':'on'},'status':'committed',"
+             "'at':11",
+             by[is_measurement]);
+        const struct snapshot *snapshot = snapshot_take(store, 1.3);
+        assert_non_null(snapshot_pending(snapshot, "g"));
+        assert_int_equal(snapshot_is_measuring(snapshot, "g"), is_measurement);
+        assert_false(snapshot_is_measuring(snapshot, "other"));
+        assert_false(snapshot_is_measuring(snapshot, NULL));
+        snapshot_unref(snapshot);
+        store_free(store);
+    }
 }
 
 static void test_a_switch_rank_by_rank(void **state) {
@@ -637,8 +665,9 @@ static void test_whether_code_is_in_effect(void **state) {
     (void)state;
     struct store *store = viewed_store();
     hello(store, 0);
-    tell(store, "unit", "'t':1,'rank':0,'unit':3,'name':'Net','origin':'fabric','whole':1,"
-                        "'wraps':['DistributedDataParallel','Net']");
+    tell(store, "unit",
+         "'t':1,'rank':0,'unit':3,'name':'Net','origin':'fabric','whole':1,"
+         "'wraps':['DistributedDataParallel','Net']");
     tell(store, "active",
          "'t':2,'rank':0,'unit':1,'name':'Net','units':2,'state':'on','since':1,'variant':0,"
          "'skipped':0,'limited':0,'looked':4,'calls':8,'compiled':6,'entered':12,'ran':7,"
@@ -682,7 +711,8 @@ static void test_a_trouble_of_a_unit_is_one_line(void **state) {
     uint64_t lines = snapshot->event_total;
     snapshot_unref(snapshot);
     tell(store, "active", fields, 2, "on", "");
-    for (int i = 0; i < 3; i++) tell(store, "active", fields, 3 + i, "eager", ",'trouble':'runs eager'");
+    for (int i = 0; i < 3; i++)
+        tell(store, "active", fields, 3 + i, "eager", ",'trouble':'runs eager'");
     snapshot = snapshot_take(store, 9);
     assert_int_equal(snapshot->event_total - lines, 1);
     const struct snapshot_event *event = snapshot->events[snapshot->event_count - 1];
@@ -720,6 +750,7 @@ int main(void) {
         cmocka_unit_test(test_ranks_by_group_and_number),
         cmocka_unit_test(test_ranks_that_differ_in_settings_are_counted),
         cmocka_unit_test(test_a_rank_falls_quiet),
+        cmocka_unit_test(test_a_comparison_under_way_is_no_change),
         cmocka_unit_test(test_a_switch_rank_by_rank),
         cmocka_unit_test(test_what_was_let_go_is_compiled_anew),
         cmocka_unit_test(test_a_failed_switch_says_where),
