@@ -8,7 +8,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/parts.h"
-#include "engine/setup/settings.h"
+#include "engine/settings_json.h"
 #include "engine/base/banned.h"
 
 struct group {
@@ -37,7 +37,7 @@ static json_t *eager_settings(void) {
 
 static uint32_t key_of(const json_t *settings) {
     struct settings set = SETTINGS_INIT;
-    command_settings(&set, settings);
+    settings_from_json(&set, settings);
     uint32_t number = settings_key(&set);
     settings_done(&set);
     return number;

@@ -7,29 +7,14 @@
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 #include "engine/parts.h"
-#include "engine/setup/settings.h"
+#include "engine/settings_json.h"
 #include "engine/base/banned.h"
 
 enum { HOLD_MS = 5000 };
 
-void command_settings(struct settings *set, const json_t *object) {
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)object, key, value) {
-        if (json_is_string(value)) settings_put(set, key, json_string_value(value));
-    }
-}
-
-static json_t *set_to_json(const struct settings *set) {
-    json_t *object = json_object();
-    for (size_t i = 0; i < set->count; i++)
-        json_object_set_new(object, set->pairs[i].key, event_string(set->pairs[i].value));
-    return object;
-}
-
 static uint32_t key_of(const json_t *object) {
     struct settings set = SETTINGS_INIT;
-    command_settings(&set, object);
+    settings_from_json(&set, object);
     uint32_t key = settings_key(&set);
     settings_done(&set);
     return key;
@@ -50,7 +35,7 @@ static char *against_of(const json_t *schedule, const json_t *to) {
         const json_t *settings = json_array_get(entry, 1);
         if (label || json_equal(settings, to)) continue;
         struct settings set = SETTINGS_INIT;
-        command_settings(&set, settings);
+        settings_from_json(&set, settings);
         label = settings_label(&set);
         settings_done(&set);
     }
@@ -185,8 +170,8 @@ static int settings_meant(const struct engine *engine, const struct guest *membe
                           struct settings *ret, struct err *err) {
     struct settings asked = SETTINGS_INIT;
     int rc = 0;
-    command_settings(ret, from);
-    command_settings(&asked, json_object_get(command, "change"));
+    settings_from_json(ret, from);
+    settings_from_json(&asked, json_object_get(command, "change"));
     settings_merge(ret, &asked);
     for (size_t i = 0; i < asked.count && !rc; i++) rc = settings_check(asked.pairs[i].key, asked.pairs[i].value, err);
     if (rc == 0) rc = settings_check_set(ret, err);
@@ -221,7 +206,7 @@ static void propose(struct engine *engine, const json_t *command) {
     } else {
         proposer_propose(engine->proposer,
                          &(struct proposal){.group = member->group_index, .by = "viewer", .from = json_deep_copy(from),
-                                            .schedule = json_pack("[[io]]", 0, set_to_json(&set)),
+                                            .schedule = json_pack("[[io]]", 0, settings_to_json(&set)),
                                             .tag = json_incref(json_object_get(command, "tag"))});
     }
     settings_done(&set);
@@ -289,7 +274,7 @@ static const char *compare(struct engine *engine, struct guest *guest, json_t *c
         snprintf(text, sizeof text, "%s", err.message);
         reason = text;
     } else {
-        json_t *other = is_eager ? NULL : set_to_json(&set);
+        json_t *other = is_eager ? NULL : settings_to_json(&set);
         reason = baselines_ask(engine->baselines, member, other, json_object_get(command, "tag"));
         json_decref(other);
     }

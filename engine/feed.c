@@ -9,6 +9,7 @@
 #include "engine/data/summary.h"
 #include "engine/event/event.h"
 #include "engine/run/viewer.h"
+#include "engine/settings_json.h"
 #include "engine/tape/replay.h"
 #include "engine/base/banned.h"
 
@@ -186,25 +187,19 @@ static int command(struct feed *feed, const char *what, json_t *body, const char
     return err_set(err, ERR_REFUSED, "this is a tape: nothing can be changed");
 }
 
-static json_t *json_of(const struct settings *set) {
-    json_t *object = json_object();
-    for (size_t i = 0; i < set->count; i++) json_object_set_new(object, set->pairs[i].key, event_string(set->pairs[i].value));
-    return object;
-}
-
 int feed_propose(struct feed *feed, const struct settings *change, const char *group,
                  const char *tag, struct err *err) {
-    return command(feed, "propose", json_pack("{so}", "change", json_of(change)), group, tag, err);
+    return command(feed, "propose", json_pack("{so}", "change", settings_to_json(change)), group, tag, err);
 }
 
 int feed_forget(struct feed *feed, const struct settings *settings, const char *group,
                 const char *tag, struct err *err) {
-    return command(feed, "propose", json_pack("{so}", "forget", json_of(settings)), group, tag, err);
+    return command(feed, "propose", json_pack("{so}", "forget", settings_to_json(settings)), group, tag, err);
 }
 
 int feed_compare(struct feed *feed, const struct settings *change, const char *group,
                  const char *tag, struct err *err) {
-    return command(feed, "compare", json_pack("{so}", "change", json_of(change)), group, tag, err);
+    return command(feed, "compare", json_pack("{so}", "change", settings_to_json(change)), group, tag, err);
 }
 
 int feed_baseline(struct feed *feed, const char *group, const char *tag, struct err *err) {

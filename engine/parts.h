@@ -87,8 +87,7 @@ void stalled_add(struct engine *engine, struct guest *guest);
 void stalled_turn(struct engine *engine);
 void stalled_end(struct engine *engine);
 
-/* commands.c: what viewers ask for, and what becomes of proposals. command_settings() reads an object of key to value, unchecked. */
-void command_settings(struct settings *set, const json_t *object);
+/* commands.c: what viewers ask for, and what becomes of proposals. */
 void command_take(struct engine *engine, struct guest *guest, const struct frame *frame);
 void command_turn(struct engine *engine);
 void command_end(struct engine *engine);

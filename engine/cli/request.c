@@ -10,19 +10,13 @@
 #include "engine/base/mem.h"
 #include "engine/cli/client.h"
 #include "engine/run/session.h"
+#include "engine/settings_json.h"
 #include "engine/base/banned.h"
 
 int request_complain(const struct err *err, int code) {
     fprintf(stderr, "inductop: %s\n", err->message);
     if (err->hint[0]) fprintf(stderr, "inductop: %s\n", err->hint);
     return code;
-}
-
-static json_t *change_json(const struct settings *change) {
-    json_t *object = json_object();
-    for (size_t i = 0; i < change->count; i++)
-        json_object_set_new(object, change->pairs[i].key, event_string(change->pairs[i].value));
-    return object;
 }
 
 static bool has_tag(const struct event *event, const char *tag) {
@@ -47,7 +41,7 @@ static int follow(struct client *client, const struct request *request, const ch
 static int ask(struct client *client, const struct request *request, const struct settings *change) {
     struct err err;
     CLEANUP(cleanup_free) char *tag = mem_printf("%s-%d", request->what, (int)getpid());
-    json_t *command = json_pack("{si ss so ss}", "v", WIRE_VERSION, "do", request->what, request->is_forget ? "forget" : "change", change_json(change), "tag", tag);
+    json_t *command = json_pack("{si ss so ss}", "v", WIRE_VERSION, "do", request->what, request->is_forget ? "forget" : "change", settings_to_json(change), "tag", tag);
     if (request->group) json_object_set_new(command, "group", event_string(request->group));
     if (request->is_forced) json_object_set_new(command, "force", json_true());
     CLEANUP(cleanup_free) char *text = json_dumps(command, JSON_COMPACT);
