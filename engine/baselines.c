@@ -35,17 +35,9 @@ static json_t *eager_settings(void) {
     return json_pack("{ss}", "scope", "eager");
 }
 
-static uint32_t key_of(const json_t *settings) {
-    struct settings set = SETTINGS_INIT;
-    settings_from_json(&set, settings);
-    uint32_t number = settings_key(&set);
-    settings_done(&set);
-    return number;
-}
-
 static uint32_t eager_key(void) {
     json_t *eager = eager_settings();
-    uint32_t key = key_of(eager);
+    uint32_t key = settings_json_key(eager);
     json_decref(eager);
     return key;
 }
@@ -190,7 +182,7 @@ const char *baselines_ask(struct baselines *baselines, const struct guest *membe
     if (facts && facts->has_variant) group->variant = facts->variant;
     if (facts && facts->step > group->highest) group->highest = facts->step;
     json_t *other = !settings || has_scope_eager(settings) ? eager_settings() : json_deep_copy(settings);
-    uint32_t key = key_of(other);
+    uint32_t key = settings_json_key(other);
     const char *reason = NULL;
     if (key == baselines->eager && is_eager(baselines, group, store_current(engine->store, group->key)))
         reason = "these settings are eager: there is nothing to compare";

@@ -12,14 +12,6 @@
 
 enum { HOLD_MS = 5000 };
 
-static uint32_t key_of(const json_t *object) {
-    struct settings set = SETTINGS_INIT;
-    settings_from_json(&set, object);
-    uint32_t key = settings_key(&set);
-    settings_done(&set);
-    return key;
-}
-
 /* ---- telling */
 
 static json_t *settings_of_schedule(const json_t *schedule) {
@@ -47,12 +39,12 @@ void command_told(void *ctx, const struct proposal *proposal) {
     json_t *to = settings_of_schedule(proposal->schedule);
     struct event event = event_make(EVENT_SWITCH, engine_time(engine), "{sI ss sO sO sI ss}", "id",
                                     (json_int_t)proposal->id, "by", proposal->by, "from", proposal->from, "to", to,
-                                    "variant", (json_int_t)key_of(to), "status", proposal->status);
+                                    "variant", (json_int_t)settings_json_key(to), "status", proposal->status);
     if (proposal->reason) json_object_set_new(event.body, "reason", event_string(proposal->reason));
     if (proposal->tag) json_object_set(event.body, "tag", proposal->tag);
     CLEANUP(cleanup_free) char *against = against_of(proposal->schedule, to);
     if (against) json_object_set_new(event.body, "against", event_string(against));
-    if (proposal->forget) json_object_set_new(event.body, "forgot", json_integer((json_int_t)key_of(proposal->forget)));
+    if (proposal->forget) json_object_set_new(event.body, "forgot", json_integer((json_int_t)settings_json_key(proposal->forget)));
     if (proposal->freed) json_object_set(event.body, "freed", proposal->freed);
     if (proposal->again) json_object_set_new(event.body, "again", json_true());
     if (proposal->at) json_object_set_new(event.body, "at", json_integer((json_int_t)proposal->at));
@@ -146,11 +138,11 @@ static bool is_too_slow(const struct engine *engine, const struct guest *member,
 static void forget(struct engine *engine, const struct guest *member, const json_t *command, json_t *settings) {
     const json_t *pending = proposer_pending(engine->proposer, member->group_index);
     const json_t *now = pending ? pending : store_current(engine->store, member->group);
-    uint32_t key = key_of(settings);
+    uint32_t key = settings_json_key(settings);
     bool is_known;
     longest_compile_s(engine->store, member->group, key, &is_known);
     const char *reason = !key               ? "what the script compiles is its own"
-                         : key == key_of(now) ? "these settings are in force"
+                         : key == settings_json_key(now) ? "these settings are in force"
                          : !is_known          ? "nothing ran under these settings here"
                                               : NULL;
     if (reason) {

@@ -18,3 +18,11 @@ void settings_from_json(struct settings *set, const json_t *object) {
         if (json_is_string(value)) settings_put(set, key, json_string_value(value));
     }
 }
+
+uint32_t settings_json_key(const json_t *object) {
+    struct settings set = SETTINGS_INIT;
+    settings_from_json(&set, object);
+    uint32_t key = settings_key(&set);
+    settings_done(&set);
+    return key;
+}
