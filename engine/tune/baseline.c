@@ -11,9 +11,9 @@
 #include "engine/base/mem.h"
 #include "engine/base/banned.h"
 
-/* RECENT: clean steps that the block length comes from. AHEAD: steps that pass until a proposal
+/* RECENT: clean steps that the length and number of blocks come from. AHEAD: steps that pass until a proposal
  * acts, at least. */
-enum { RECENT = 16, AHEAD = 16 };
+enum { RECENT = 64, AHEAD = 16 };
 
 struct watched {
     int rank;

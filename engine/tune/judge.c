@@ -11,12 +11,13 @@
 
 enum {
     WARM_UPS = 2,
-    BLOCKS_MOST = WARM_UPS + 2 * JUDGE_PAIRS_MOST,
+    COUPLES_MOST = JUDGE_PAIRS_MOST * JUDGE_COUPLES_MOST,
+    BLOCKS_MOST = WARM_UPS + 2 * COUPLES_MOST,
     SERIES = 1 + SHARE_COUNT, /* the step, and its phases behind it */
 };
 
 static const double tie = 0.00796817, tie_at_last = 0.0392207; /* log 1.008, log 1.04 */
-static const double pair_noise = 0.015;  /* of a pair: blocks are long enough for that */
+static const double pair_noise = 0.02;   /* of a pair: it has couples enough for that */
 static const double phase_least = 0.01;  /* of the step */
 
 /* Pairs at each look, and the error of each of so many looks: all together err in 4 % of 200,000
@@ -31,7 +32,7 @@ struct judged_rank {
     unsigned block; /* the open one */
     unsigned count; /* of its values */
     double values[SERIES][JUDGE_COUNTED_MOST + JUDGE_SKIP_STEPS];
-    double medians[SERIES][BLOCKS_MOST]; /* of the closed ones; NaN: left out */
+    double *medians[SERIES]; /* of the closed ones, by block; NaN: left out */
     UT_hash_handle hh;
 };
 
@@ -54,10 +55,11 @@ static uint64_t random_next(uint64_t *state) {
 }
 
 uint64_t judge_plan_length(const struct judge_plan *plan) {
-    return (uint64_t)plan->block_steps * (WARM_UPS + 2 * plan->pairs);
+    return (uint64_t)plan->block_steps * (WARM_UPS + 2 * plan->couples * plan->pairs);
 }
 
-/* The median of n steps of this noise has 1.25 / sqrt(n) of it, and a pair has two of them. */
+/* The median of n steps of this noise has 1.25 / sqrt(n) of it, and so has about the mean of several
+ * with n steps in all; a pair has two of them. */
 static double steps_against(double noise) {
     double times = 1.25 * sqrt(2) * (isfinite(noise) ? noise : 0) / pair_noise;
     return ceil(times * times);
@@ -66,14 +68,17 @@ static double steps_against(double noise) {
 bool judge_plan_for(double median_ms, double noise, uint64_t room, uint64_t seed,
                     struct judge_plan *ret) {
     if (!(median_ms > 0) || !isfinite(median_ms)) return false;
-    double wanted = fmax(ceil(JUDGE_BLOCK_MS / median_ms), steps_against(noise));
-    double affordable = floor(JUDGE_NOISE_MS / median_ms / (WARM_UPS + 2 * JUDGE_PAIRS_MOST));
-    double counted = fmin(fmin(wanted, JUDGE_COUNTED_MOST), affordable - JUDGE_SKIP_STEPS);
+    double counted = ceil(fmin(JUDGE_BLOCK_MS / median_ms, JUDGE_COUNTED_MOST));
     counted = fmax(counted, JUDGE_COUNTED_LEAST);
-    struct judge_plan plan = {JUDGE_SKIP_STEPS + (unsigned)counted, JUDGE_PAIRS_MOST, seed};
+    double couple_ms = 2 * (JUDGE_SKIP_STEPS + counted) * median_ms;
+    double affordable = floor(JUDGE_NOISE_MS / couple_ms / JUDGE_PAIRS_MOST);
+    double couples = fmin(ceil(steps_against(noise) / counted), fmin(affordable, JUDGE_COUPLES_MOST));
+    struct judge_plan plan = {JUDGE_SKIP_STEPS + (unsigned)counted, (unsigned)fmax(couples, 1),
+                              JUDGE_PAIRS_MOST, seed};
     while (plan.pairs > JUDGE_PAIRS_LEAST &&
            (double)judge_plan_length(&plan) * median_ms > JUDGE_LONGEST_MS)
         plan.pairs--;
+    while (plan.couples > 1 && judge_plan_length(&plan) > room) plan.couples--;
     while (plan.pairs > JUDGE_PAIRS_FIRST && judge_plan_length(&plan) > room) plan.pairs--;
     if (judge_plan_length(&plan) > room) return false;
     *ret = plan;
@@ -85,24 +90,28 @@ static unsigned pairs_until(const struct judge *judge, unsigned stage) {
     return stage + 1 < judge->stages ? looks[stage] : judge->plan.pairs;
 }
 
+static unsigned blocks_until(const struct judge *judge, unsigned stage) {
+    return WARM_UPS + 2 * judge->plan.couples * pairs_until(judge, stage);
+}
+
 static unsigned first_block(const struct judge *judge) {
-    return judge->stage ? WARM_UPS + 2 * pairs_until(judge, judge->stage - 1) : 0;
+    return judge->stage ? blocks_until(judge, judge->stage - 1) : 0;
 }
 
 static unsigned behind_block(const struct judge *judge) {
-    return WARM_UPS + 2 * pairs_until(judge, judge->stage);
+    return blocks_until(judge, judge->stage);
 }
 
-/* As many pairs of each stage begin with one side as with the other (a steady drift then cancels),
+/* As many couples of each stage begin with one side as with the other (a steady drift then cancels),
  * in random order (measured against strict fours, O C C O or C O O C: those make neighbours rise
  * and fall together under a drift, and the intervals too narrow). */
 static void lay_out(struct judge *judge) {
     uint64_t state = judge->plan.seed;
     judge->sides[0] = SIDE_OTHER;
     judge->sides[1] = SIDE_CURRENT;
-    for (unsigned stage = 0, from = 0; stage < judge->stages; stage++) {
-        enum judge_side first[JUDGE_PAIRS_MOST];
-        unsigned count = pairs_until(judge, stage) - from;
+    for (unsigned stage = 0, from = WARM_UPS; stage < judge->stages; stage++) {
+        enum judge_side first[COUPLES_MOST];
+        unsigned count = (blocks_until(judge, stage) - from) / 2;
         enum judge_side odd = (enum judge_side)(random_next(&state) >> 63);
         for (unsigned i = 0; i < count; i++) first[i] = i % 2 ? 1 - odd : odd;
         for (unsigned i = count; i > 1; i--) {
@@ -112,15 +121,16 @@ static void lay_out(struct judge *judge) {
             first[other] = side;
         }
         for (unsigned i = 0; i < count; i++) {
-            judge->sides[WARM_UPS + 2 * (from + i)] = first[i];
-            judge->sides[WARM_UPS + 2 * (from + i) + 1] = 1 - first[i];
+            judge->sides[from + 2 * i] = first[i];
+            judge->sides[from + 2 * i + 1] = 1 - first[i];
         }
-        from += count;
+        from += 2 * count;
     }
 }
 
 struct judge *judge_new(const struct judge_plan *plan, uint32_t other, uint32_t current) {
     assert(plan->pairs >= JUDGE_PAIRS_FIRST && plan->pairs <= JUDGE_PAIRS_MOST);
+    assert(plan->couples >= 1 && plan->couples <= JUDGE_COUPLES_MOST);
     assert(plan->block_steps >= 3 && plan->block_steps <= JUDGE_COUNTED_MOST + JUDGE_SKIP_STEPS);
     struct judge *judge = mem_new(sizeof *judge);
     judge->plan = *plan;
@@ -138,6 +148,7 @@ struct judge *judge_free(struct judge *judge) {
     if (!judge) return NULL;
     HASH_ITER(hh, judge->ranks, rank, next) {
         HASH_DEL(judge->ranks, rank);
+        free(rank->medians[0]);
         free(rank);
     }
     free(judge);
@@ -173,8 +184,10 @@ static struct judged_rank *rank_of(struct judge *judge, int rank) {
     found = mem_new(sizeof *found);
     found->rank = rank;
     found->block = first_block(judge);
-    for (unsigned i = 0; i < SERIES; i++)
-        for (unsigned block = 0; block < BLOCKS_MOST; block++) found->medians[i][block] = NAN;
+    unsigned blocks = blocks_until(judge, judge->stages - 1);
+    double *medians = mem_array(SERIES * blocks, sizeof medians[0]);
+    for (unsigned i = 0; i < SERIES * blocks; i++) medians[i] = NAN;
+    for (unsigned i = 0; i < SERIES; i++) found->medians[i] = medians + i * blocks;
     HASH_ADD_INT(judge->ranks, rank, found);
     return found;
 }
@@ -222,18 +235,36 @@ bool judge_is_over(const struct judge *judge, int number) {
     return rank && rank->over;
 }
 
-/* Of the pairs that counted. 0 when this series was not told in one of them, or is less than
- * `phase_least` of the step. */
+enum couple { COUPLE_LEFT_OUT, COUPLE_UNTOLD, COUPLE_COUNTS };
+
+/* Of the two blocks from here. Untold: it would count, but not of this series, which was not told
+ * in it or is less than `phase_least` of the step. */
+static enum couple couple_at(const struct judge *judge, const struct judged_rank *rank,
+                             unsigned series, unsigned block, double *ret_log) {
+    const double *medians = rank->medians[series] + block, *whole = rank->medians[0] + block;
+    if (isnan(whole[0] + whole[1])) return COUPLE_LEFT_OUT;
+    double least = phase_least * (whole[0] + whole[1]) / 2, log_ratio = log(medians[0] / medians[1]);
+    if (series && !(medians[0] >= least && medians[1] >= least)) return COUPLE_UNTOLD;
+    *ret_log = judge->sides[block] == SIDE_OTHER ? log_ratio : -log_ratio;
+    return COUPLE_COUNTS;
+}
+
+/* Of the pairs that counted. 0 when this series is untold in one of them. */
 static unsigned log_ratios(const struct judge *judge, const struct judged_rank *rank,
                            unsigned series, double *ret_logs) {
-    unsigned count = 0, blocks = WARM_UPS + 2 * judge->plan.pairs;
-    for (unsigned block = WARM_UPS; rank && block < blocks; block += 2) {
-        const double *medians = rank->medians[series] + block, *whole = rank->medians[0] + block;
-        double log_ratio = log(medians[0] / medians[1]);
-        if (isnan(whole[0] + whole[1])) continue;
-        double least = phase_least * (whole[0] + whole[1]) / 2;
-        if (series && !(medians[0] >= least && medians[1] >= least)) return 0;
-        ret_logs[count++] = judge->sides[block] == SIDE_OTHER ? log_ratio : -log_ratio;
+    unsigned count = 0, couples = judge->plan.couples;
+    for (unsigned pair = 0; rank && pair < judge->plan.pairs; pair++) {
+        unsigned counted = 0;
+        double sum = 0, one = 0;
+        for (unsigned i = 0; i < couples; i++) {
+            unsigned block = WARM_UPS + 2 * (pair * couples + i);
+            enum couple couple = couple_at(judge, rank, series, block, &one);
+            if (couple == COUPLE_UNTOLD) return 0;
+            if (couple == COUPLE_LEFT_OUT) continue;
+            sum += one;
+            counted++;
+        }
+        if (2 * counted >= couples) ret_logs[count++] = sum / counted;
     }
     return count;
 }

@@ -26,6 +26,7 @@ class Trial:
         self.step_before_ns = 0  # how long the step before took, 0: not known
         self.waits = False  # for models that are known only after the first step
         self.over = False
+        self.is_told = True  # when it went well
         self.failure: Failure | None = None
         self.more: dict[str, Any] = {}  # that its event tells
         self.frames: weakref.WeakKeyDictionary[Unit, int] = weakref.WeakKeyDictionary()  # compiled ones in the first call

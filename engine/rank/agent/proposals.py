@@ -68,11 +68,13 @@ def apply(identity: int, count: int, index: int) -> int:
         if proposal is None or not 0 <= index < len(proposal.schedule):
             return 0
         offset, settings = proposal.schedule[index]
+        has_more = index + 1 < len(proposal.schedule)
         if index and (identity, text.key(settings)) in switch.failures:
             switch.tell(identity, proposal.by, switch.current, settings, "failed", count, reason="it failed before in this schedule")
-        elif switch.apply(settings, identity, proposal.by, count) is None and index == 0 and proposal.forget:
-            switch.trial.more.update(forgot=text.key(proposal.forget), freed=letgo.let_go(proposal.forget, settings))
-        has_more = index + 1 < len(proposal.schedule)
+        elif switch.apply(settings, identity, proposal.by, count) is None:
+            switch.trial.is_told = index == 0 or not has_more  # those between would be hundreds: each step tells what it ran under
+            if index == 0 and proposal.forget:
+                switch.trial.more.update(forgot=text.key(proposal.forget), freed=letgo.let_go(proposal.forget, settings))
         running = identity if has_more else 0
         if has_more:
             return count + proposal.schedule[index + 1][0] - offset

@@ -237,7 +237,8 @@ def conclude() -> None:
         fields["lost_ms"] = round((step_ns() - trial.step_before_ns) / 1e6, 3)
     if verdict is None:
         good, last, trial = dict(trial.to), trial, None
-        _untold.append((last, fields))
+        if last.is_told:
+            _untold.append((last, fields))
         return
     fields.update(reason=verdict.reason, file=verdict.file, line=verdict.line)
     _tell_all(trial.asked, trial.before, "failed", trial.at, **fields)

@@ -16,27 +16,30 @@ enum { OTHER = 11, CURRENT = 22, START = 1000 };
 static const struct {
     double ms, noise;
     uint64_t room;
-    unsigned block_steps, pairs; /* 0: no plan */
+    unsigned block_steps, couples, pairs; /* 0: no plan */
 } plans[] = {
-    {12.5, 0, UINT64_MAX, 5, 16}, /* 4 steps are 50 ms */
-    {40, 0, UINT64_MAX, 5, 16},
-    {12.4, 0, UINT64_MAX, 6, 16},
-    {1, 0, UINT64_MAX, 51, 16},
-    {0.01, 0, UINT64_MAX, 65, 16},    /* bounded */
-    {40, 0.04, UINT64_MAX, 24, 16},   /* (1.25 * sqrt 2 * 4 / 1.5)^2 steps */
-    {40, 0.5, UINT64_MAX, 44, 16},    /* all stages within a minute */
-    {40, NAN, UINT64_MAX, 5, 16},
-    {3000, 0.5, UINT64_MAX, 5, 16},
-    {3600, 0, UINT64_MAX, 5, 15}, /* ten minutes at most, but 8 pairs */
-    {100000, 0, UINT64_MAX, 5, 8},
-    {40, 0, 170, 5, 16},
-    {40, 0, 169, 5, 15},
-    {40, 0, 70, 5, 6},
-    {40, 0, 69, 0, 0},
-    {0, 0, UINT64_MAX, 0, 0},
-    {-1, 0, UINT64_MAX, 0, 0},
-    {NAN, 0, UINT64_MAX, 0, 0},
-    {INFINITY, 0, UINT64_MAX, 0, 0},
+    {12.5, 0, UINT64_MAX, 5, 1, 16}, /* 4 steps are 50 ms */
+    {40, 0, UINT64_MAX, 5, 1, 16},
+    {12.4, 0, UINT64_MAX, 6, 1, 16},
+    {1, 0, UINT64_MAX, 51, 1, 16},
+    {0.01, 0, UINT64_MAX, 65, 1, 16},   /* bounded */
+    {40, 0.04, UINT64_MAX, 5, 4, 16},   /* (1.25 * sqrt 2 * 4 / 2)^2 steps */
+    {40, 0.5, UINT64_MAX, 5, 32, 16},   /* bounded */
+    {100, 0.5, UINT64_MAX, 5, 15, 16},  /* all stages within four minutes */
+    {40, NAN, UINT64_MAX, 5, 1, 16},
+    {3000, 0.5, UINT64_MAX, 5, 1, 16},
+    {3600, 0, UINT64_MAX, 5, 1, 15}, /* ten minutes at most, but 8 pairs */
+    {100000, 0, UINT64_MAX, 5, 1, 8},
+    {40, 0.5, 1000, 5, 6, 16}, /* rather fewer couples than fewer pairs */
+    {40, 0.5, 169, 5, 1, 15},
+    {40, 0, 170, 5, 1, 16},
+    {40, 0, 169, 5, 1, 15},
+    {40, 0, 70, 5, 1, 6},
+    {40, 0, 69, 0, 0, 0},
+    {0, 0, UINT64_MAX, 0, 0, 0},
+    {-1, 0, UINT64_MAX, 0, 0, 0},
+    {NAN, 0, UINT64_MAX, 0, 0, 0},
+    {INFINITY, 0, UINT64_MAX, 0, 0, 0},
 };
 
 static void test_plan_fits_the_step_time_and_its_noise(void **state) {
@@ -45,8 +48,9 @@ static void test_plan_fits_the_step_time_and_its_noise(void **state) {
         struct judge_plan plan = {0};
         bool is_made = judge_plan_for(plans[i].ms, plans[i].noise, plans[i].room, 1, &plan);
         if (is_made != (plans[i].pairs > 0) || plan.pairs != plans[i].pairs ||
-            plan.block_steps != plans[i].block_steps)
-            fail_msg("row %zu: %d, %u steps, %u pairs", i, is_made, plan.block_steps, plan.pairs);
+            plan.block_steps != plans[i].block_steps || plan.couples != plans[i].couples)
+            fail_msg("row %zu: %d, %u steps, %u couples, %u pairs", i, is_made, plan.block_steps,
+                     plan.couples, plan.pairs);
         if (is_made) assert_true(judge_plan_length(&plan) <= plans[i].room);
     }
 }
@@ -63,19 +67,20 @@ static void tell_nothing(struct judge *judge, const struct schedule *schedule) {
     judge_take(judge, 0, START + schedule->length, &(struct judge_times){.ms = 1}, CURRENT, true);
 }
 
-static void test_each_stage_is_balanced_pairs(void **state) {
+static void test_each_stage_is_balanced_couples(void **state) {
     (void)state;
     static const unsigned looks[] = {6, 10, 16};
     for (uint64_t seed = 0; seed < 500; seed++) {
-        struct judge_plan plan = {5, (unsigned)(6 + seed % 11), seed};
+        unsigned many = 1 + (unsigned)(seed % JUDGE_COUPLES_MOST);
+        struct judge_plan plan = {5, many, (unsigned)(6 + seed % 11), seed};
         struct judge *judge = judge_new(&plan, OTHER, CURRENT);
         for (unsigned stage = 0, before = 0; before < plan.pairs; stage++) {
             struct schedule schedule;
             unsigned until = looks[stage] < plan.pairs ? looks[stage] : plan.pairs;
-            unsigned warm_up = stage ? 0 : 2, pairs = until - before;
+            unsigned warm_up = stage ? 0 : 2, couples = many * (until - before);
             judge_schedule(judge, &schedule);
             assert_true(schedule.count <= SCHEDULE_ENTRIES_MOST);
-            assert_int_equal(schedule.length, 5 * (warm_up + 2 * pairs));
+            assert_int_equal(schedule.length, 5 * (warm_up + 2 * couples));
             assert_int_equal(schedule.entries[0].offset, 0);
             assert_int_equal(schedule.entries[schedule.count - 1].side, SIDE_CURRENT);
             assert_int_equal(side_at(&schedule, schedule.length), SIDE_CURRENT);
@@ -88,12 +93,12 @@ static void test_each_stage_is_balanced_pairs(void **state) {
                 assert_true(schedule.entries[i].side != schedule.entries[i - 1].side);
             }
             int other_first = 0;
-            for (unsigned pair = 0; pair < pairs; pair++) {
-                uint64_t offset = 5 * (warm_up + 2 * pair);
+            for (unsigned couple = 0; couple < couples; couple++) {
+                uint64_t offset = 5 * (warm_up + 2 * couple);
                 assert_true(side_at(&schedule, offset) != side_at(&schedule, offset + 5));
                 other_first += side_at(&schedule, offset) == SIDE_OTHER;
             }
-            assert_in_range(2 * other_first, pairs - 1, pairs + 1);
+            assert_in_range(2 * other_first, couples - 1, couples + 1);
             tell_nothing(judge, &schedule);
             assert_true(judge_is_over(judge, 0));
             assert_int_equal(judge_next(judge), until < plan.pairs);
@@ -106,7 +111,7 @@ static void test_each_stage_is_balanced_pairs(void **state) {
 static void test_schedule_depends_on_the_seed_alone(void **state) {
     (void)state;
     struct schedule a, b, c;
-    struct judge_plan plan = {5, 16, 7}, other = {5, 16, 8};
+    struct judge_plan plan = {5, 1, 16, 7}, other = {5, 1, 16, 8};
     struct judge *judge = judge_new(&plan, OTHER, CURRENT),
                  *same = judge_new(&plan, OTHER, CURRENT),
                  *unlike = judge_new(&other, OTHER, CURRENT);
@@ -126,11 +131,15 @@ struct run {
     struct schedule schedule;
 };
 
-static void run_begin(struct run *run, unsigned pairs, uint64_t seed) {
-    struct judge_plan plan = {5, pairs, seed};
+static void run_of(struct run *run, unsigned couples, unsigned pairs, uint64_t seed) {
+    struct judge_plan plan = {5, couples, pairs, seed};
     run->judge = judge_new(&plan, OTHER, CURRENT);
     judge_schedule(run->judge, &run->schedule);
     judge_start(run->judge, START);
+}
+
+static void run_begin(struct run *run, unsigned pairs, uint64_t seed) {
+    run_of(run, 1, pairs, seed);
 }
 
 static bool run_next(struct run *run) {
@@ -249,6 +258,26 @@ static void test_thin_block_takes_its_pair_along_on_that_rank(void **state) {
     judge_free(run.judge);
 }
 
+/* 4 couples a pair: one that is thin is left out alone, with three of them their pair goes. */
+static void test_a_pair_is_the_mean_of_the_couples_that_count(void **state) {
+    (void)state;
+    struct run run;
+    struct judge_result result;
+    run_of(&run, 4, 6, 8);
+    for (uint64_t i = 0; i <= run.schedule.length; i++) {
+        uint64_t couple = i < 10 ? 0 : (i - 10) / 10;
+        bool is_thin = i >= 10 && (couple == 1 || (couple >= 4 && couple < 7)); /* of the first, of the second pair */
+        double drift = exp2((double)couple);                                    /* between couples: cancels */
+        run_step(&run, 0, i, drift * (is_thin ? 1e6 : side_at(&run.schedule, i) == SIDE_OTHER ? 42 : 30), !is_thin);
+    }
+    judge_result(run.judge, 0, &result);
+    assert_int_equal(result.pairs, 5);
+    assert_true(fabs(result.interval.ratio - 1.4) < 1e-9);
+    assert_true(result.interval.high - result.interval.low < 1e-9);
+    assert_true(fabs(result.phases[SHARE_FORWARD].ratio - 1.4) < 1e-9);
+    judge_free(run.judge);
+}
+
 static void test_gaps_and_repeats_do_no_harm(void **state) {
     (void)state;
     struct run run;
@@ -330,12 +359,13 @@ static void test_equal_sides_are_seldom_told_apart_and_five_per_cent_is_found(vo
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plan_fits_the_step_time_and_its_noise),
-        cmocka_unit_test(test_each_stage_is_balanced_pairs),
+        cmocka_unit_test(test_each_stage_is_balanced_couples),
         cmocka_unit_test(test_schedule_depends_on_the_seed_alone),
         cmocka_unit_test(test_exact_ratio_from_exact_times),
         cmocka_unit_test(test_a_thousand_times_slower_is_slower),
         cmocka_unit_test(test_only_what_counts_counts),
         cmocka_unit_test(test_thin_block_takes_its_pair_along_on_that_rank),
+        cmocka_unit_test(test_a_pair_is_the_mean_of_the_couples_that_count),
         cmocka_unit_test(test_gaps_and_repeats_do_no_harm),
         cmocka_unit_test(test_a_straggler_among_many_does_not_go_on),
         cmocka_unit_test(test_verdicts),
