@@ -28,7 +28,7 @@ class Goal(NamedTuple):
 GOALS = {
     "A1": Goal("inductop's work in a step of 10 ms", "us", "torch.profiler around the same step, in the same run"),
     "A2": Goal("one hook record from Python", "ns", "json.dumps of a small record, in the same process"),
-    "A3": Goal("watching a cold compilation, more than plain", "%", "TORCH_TRACE, in the same run"),
+    "A3": Goal("instructions for watching a cold compilation, more than plain", "%", "TORCH_TRACE, in the same run"),
     "A4": Goal("counting a pair of allocations of torch's", "ns", "the pair itself, 64 bytes, in the same run"),
     "A5": Goal("steps while the engine is stopped, over those before", "x", "a writer that blocks: no step at all", math.inf),
     "B1": Goal("flips on one step on all ranks", "%", "all", 100.0, True),
