@@ -67,7 +67,7 @@ enum {
     JUDGE_PAIRS_LEAST = 8,
     JUDGE_PAIRS_FIRST = 6, /* of the first stage */
     JUDGE_STAGES_MOST = 3,
-    JUDGE_NOISE_MS = 240000,   /* pairs get more couples for noise only within this, all stages */
+    JUDGE_NOISE_MS = 120000,   /* pairs get more couples for noise only within this, all stages */
     JUDGE_LONGEST_MS = 600000, /* fewer pairs rather than longer than this, all stages */
     SCHEDULE_ENTRIES_MOST = 2 * JUDGE_PAIRS_FIRST * JUDGE_COUPLES_MOST + 3, /* no stage has more */
 };

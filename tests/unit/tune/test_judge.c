@@ -24,8 +24,8 @@ static const struct {
     {1, 0, UINT64_MAX, 51, 1, 16},
     {0.01, 0, UINT64_MAX, 65, 1, 16},   /* bounded */
     {40, 0.04, UINT64_MAX, 5, 4, 16},   /* (1.25 * sqrt 2 * 4 / 2)^2 steps */
-    {40, 0.5, UINT64_MAX, 5, 32, 16},   /* bounded */
-    {100, 0.5, UINT64_MAX, 5, 15, 16},  /* all stages within four minutes */
+    {40, 0.5, UINT64_MAX, 5, 18, 16},   /* all stages within two minutes */
+    {12.5, 0.5, UINT64_MAX, 5, 32, 16}, /* bounded */
     {40, NAN, UINT64_MAX, 5, 1, 16},
     {3000, 0.5, UINT64_MAX, 5, 1, 16},
     {3600, 0, UINT64_MAX, 5, 1, 15}, /* ten minutes at most, but 8 pairs */
