@@ -17,8 +17,8 @@ enum {
 };
 
 static const double tie = 0.00796817, tie_at_last = 0.0392207; /* log 1.008, log 1.04 */
-static const double pair_noise = 0.02;   /* of a pair: it has couples enough for that */
-static const double phase_least = 0.01;  /* of the step */
+static const double pair_noise = 0.02;  /* of a pair: it has couples enough for that */
+static const double phase_least = 0.01; /* of the step */
 
 /* Pairs at each look, and the error of each of so many looks: all together err in 4 % of 200,000
  * series of normal pairs. The rest is for what is not normal: a drift makes neighbouring pairs
@@ -58,8 +58,8 @@ uint64_t judge_plan_length(const struct judge_plan *plan) {
     return (uint64_t)plan->block_steps * (WARM_UPS + 2 * plan->couples * plan->pairs);
 }
 
-/* The median of n steps of this noise has 1.25 / sqrt(n) of it, and so has about the mean of several
- * with n steps in all; a pair has two of them. */
+/* The median of n steps of this noise has 1.25 / sqrt(n) of it, and so has about the mean of
+ * several with n steps in all; a pair has two of them. */
 static double steps_against(double noise) {
     double times = 1.25 * sqrt(2) * (isfinite(noise) ? noise : 0) / pair_noise;
     return ceil(times * times);
@@ -72,7 +72,8 @@ bool judge_plan_for(double median_ms, double noise, uint64_t room, uint64_t seed
     counted = fmax(counted, JUDGE_COUNTED_LEAST);
     double couple_ms = 2 * (JUDGE_SKIP_STEPS + counted) * median_ms;
     double affordable = floor(JUDGE_NOISE_MS / couple_ms / JUDGE_PAIRS_MOST);
-    double couples = fmin(ceil(steps_against(noise) / counted), fmin(affordable, JUDGE_COUPLES_MOST));
+    double couples =
+        fmin(ceil(steps_against(noise) / counted), fmin(affordable, JUDGE_COUPLES_MOST));
     struct judge_plan plan = {JUDGE_SKIP_STEPS + (unsigned)counted, (unsigned)fmax(couples, 1),
                               JUDGE_PAIRS_MOST, seed};
     while (plan.pairs > JUDGE_PAIRS_LEAST &&
@@ -102,9 +103,9 @@ static unsigned behind_block(const struct judge *judge) {
     return blocks_until(judge, judge->stage);
 }
 
-/* As many couples of each stage begin with one side as with the other (a steady drift then cancels),
- * in random order (measured against strict fours, O C C O or C O O C: those make neighbours rise
- * and fall together under a drift, and the intervals too narrow). */
+/* As many couples of each stage begin with one side as with the other (a steady drift then
+ * cancels), in random order (measured against strict fours, O C C O or C O O C: those make
+ * neighbours rise and fall together under a drift, and the intervals too narrow). */
 static void lay_out(struct judge *judge) {
     uint64_t state = judge->plan.seed;
     judge->sides[0] = SIDE_OTHER;
@@ -243,7 +244,8 @@ static enum couple couple_at(const struct judge *judge, const struct judged_rank
                              unsigned series, unsigned block, double *ret_log) {
     const double *medians = rank->medians[series] + block, *whole = rank->medians[0] + block;
     if (isnan(whole[0] + whole[1])) return COUPLE_LEFT_OUT;
-    double least = phase_least * (whole[0] + whole[1]) / 2, log_ratio = log(medians[0] / medians[1]);
+    double least = phase_least * (whole[0] + whole[1]) / 2,
+           log_ratio = log(medians[0] / medians[1]);
     if (series && !(medians[0] >= least && medians[1] >= least)) return COUPLE_UNTOLD;
     *ret_log = judge->sides[block] == SIDE_OTHER ? log_ratio : -log_ratio;
     return COUPLE_COUNTS;
