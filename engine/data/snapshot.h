@@ -103,6 +103,7 @@ struct snapshot_active {
     int64_t since;       /* steps that were done when it came to be so */
     bool has_looked;     /* looked, calls, compiled, entered: in the steps that were looked at */
     int64_t looked, calls, compiled, entered;
+    double lookup_us;         /* all look-ups of compiled code in a step; NaN: not told */
     int64_t skipped, limited; /* frames */
     bool has_ran;
     uint32_t ran;    /* settings that the code which ran was compiled under */

@@ -42,6 +42,7 @@ FAULTS = {
     "alone": Fault("alone", "rank 1 alone recompiled", ranks=2, follows={"waiting"}),
     "leak": Fault("memory", "a step, without end: a leak?", 250),
     "breaks": Fault("breaks", "the graph breaks at faults.py:", 120),
+    "guards": Fault("guards", "guards take ", 200),
     "optimizer": Fault("optimizer", "of the step is the optimizer's: compiling the model can give", 100),
     "dear": Fault("recompiles", "recompiled once, 1"),
     "back": Fault("recompiles", "recompiled 2 times", 55),

@@ -239,6 +239,11 @@ static void detail(void *state, const struct view *view, struct area area) {
                        "%lld of %lld calls ran compiled code, %lld frames, in %lld steps looked at",
                        (long long)active->compiled, (long long)active->calls,
                        (long long)active->entered, (long long)active->looked);
+    if (!isnan(active->lookup_us))
+        y = view_linef(body, y, "look-ups", STYLE_PLAIN,
+                       "%s a step from its calls to compiled code, %.1f %% of the step: guards",
+                       format_duration(active->lookup_us * 1e3).text,
+                       active->lookup_us / (10 * row->rank->median_ms));
     if (active->has_ran) {
         const struct snapshot_variant *variant = snapshot_variant(view->snapshot, active->ran);
         y = view_linef(body, y, "ran", STYLE_PLAIN, "%.80s, compile ids %.80s",

@@ -670,7 +670,7 @@ static void test_whether_code_is_in_effect(void **state) {
          "'wraps':['DistributedDataParallel','Net']");
     tell(store, "active",
          "'t':2,'rank':0,'unit':1,'name':'Net','units':2,'state':'on','since':1,'variant':0,"
-         "'skipped':0,'limited':0,'looked':4,'calls':8,'compiled':6,'entered':12,'ran':7,"
+         "'skipped':0,'limited':0,'looked':4,'calls':8,'compiled':6,'entered':12,'lookup_us':41.5,'ran':7,"
          "'ids':['0/0','1/0'],'settings':{'dynamic':'static','autotune':'off'}");
     const struct snapshot *before = snapshot_take(store, 2);
     tell(store, "active",
@@ -685,6 +685,7 @@ static void test_whether_code_is_in_effect(void **state) {
     assert_string_equal(was->state, "on");
     assert_true(was->has_looked && was->has_ran && was->ran == 7 && was->units == 2);
     assert_true(was->calls == 8 && was->compiled == 6 && was->entered == 12 && was->looked == 4);
+    assert_true(was->lookup_us > 41 && was->lookup_us < 42 && isnan(now->lookup_us));
     assert_string_equal(was->ids, "0/0 1/0");
     assert_string_equal(snapshot_pair(was->settings, "dynamic"), "static");
     assert_true(!was->trouble && !was->why && was->frame_count == 0);
