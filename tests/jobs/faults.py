@@ -17,6 +17,7 @@ dear        the last batch of the data is a shorter one, and what is compiled fo
 back        the last batch of each epoch is another short one
 guards      what is compiled reads thousands of numbers of the model, each of which is looked at in every call
 slower      what is compiled is slower than eager
+numbers     what is compiled computes something else than eager
 """
 
 import os
@@ -50,6 +51,8 @@ def backend(graph, example_inputs):
             return graph.forward(*args)
 
         return slow
+    if FAULT == "numbers":
+        return lambda *args: tuple(1.1 * out if torch.is_tensor(out) else out for out in graph.forward(*args))
     return graph.forward
 
 

@@ -215,7 +215,8 @@ static int detail_settings(struct area body, int y, const struct snapshot_active
     static const char *const names[][2] = {{"CUDA graphs", "cudagraphs"},
                                            {"padding", "shape_padding"},
                                            {"autotune", "autotune"},
-                                           {"dynamic", "dynamic"}};
+                                           {"dynamic", "dynamic"},
+                                           {"verified", "verify"}};
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         y = view_line(body, y, names[i][0], snapshot_pair(active->settings, names[i][1]),
                       STYLE_PLAIN);
@@ -227,7 +228,7 @@ static void put_guards(const struct unit_row *row, char *ret, size_t size) {
     double ms = row->active->lookup_us / 1e3;
     ret[0] = 0;
     if (isnan(ms) || isnan(row->rank->median_ms)) return;
-    snprintf(ret, size, "; guards %s, %.1f %% of a step", format_duration(ms * 1e6).text,
+    snprintf(ret, size, " (guards %s, %.1f %% of a step)", format_duration(ms * 1e6).text,
              100 * ms / row->rank->median_ms);
 }
 
