@@ -186,7 +186,7 @@ static int draw_guards(struct area area, int y, const struct snapshot_compile *c
     const char *us = snapshot_pair(compile->graph, guard_cost);
     if (!us) return y;
     return view_linef(area, y, "guard check", STYLE_PLAIN,
-                      "%s, measured once by torch with caches emptied before",
+                      "%s by torch's own measure as it compiled (since 2.8 with caches emptied)",
                       format_duration(strtod(us, NULL) * 1e3).text);
 }
 
