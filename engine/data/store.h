@@ -62,7 +62,6 @@ enum store_loss {
     STORE_LOSS_COUNT
 };
 
-/* Texts are NULL, and has_... false, for what was not told. */
 /* What compiles for a rank in other processes, as its helpers event tells. */
 struct store_helpers {
     bool is_told;
@@ -70,6 +69,7 @@ struct store_helpers {
     int64_t processes, rss, rss_peak;
 };
 
+/* Texts are NULL, and has_... false, for what was not told. */
 struct store_rank {
     const char *group;
     int rank;
