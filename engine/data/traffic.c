@@ -2,6 +2,7 @@
 #include "engine/data/traffic.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "engine/event/event.h"
 
@@ -23,6 +24,11 @@ static uint64_t count_of(const struct event *event, const char *field) {
     return value > 0 ? (uint64_t)value : 0;
 }
 
+static const char *backend_of(const struct event *event) {
+    const char *name = event_text(event, "backend");
+    return name && strcmp(name, "gloo") == 0 ? "gloo" : "NCCL";
+}
+
 void traffic_take(struct traffic *traffic, const struct event *event) {
     double steps = number_of(event, "steps"), timed = number_of(event, "timed"),
            timed_ms = number_of(event, "timed_ms"), ms = traffic_figures(traffic).ms;
@@ -36,7 +42,7 @@ void traffic_take(struct traffic *traffic, const struct event *event) {
         .host_ms = number_of(event, "host_ms") / steps,
         .ms = ms,
         .captured = count_of(event, "captured"),
-        .api = count_of(event, "api"),
+        .backend = backend_of(event),
         .dropped = count_of(event, "dropped"),
     };
 }

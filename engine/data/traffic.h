@@ -17,8 +17,8 @@ struct event;
  * included, from the last second that had times. */
 struct traffic_figures {
     double count, bytes, host_ms, ms;
-    uint64_t captured; /* calls in CUDA graphs, whose replays are not seen */
-    uint64_t api;      /* version of NCCL's interface, 0: NCCL has told nothing */
+    const char *backend; /* "NCCL" or "gloo"; NULL: nothing was told */
+    uint64_t captured;   /* calls in CUDA graphs, whose replays are not seen */
     uint64_t dropped;
 };
 

@@ -34,7 +34,7 @@ def abi() -> str:
 
 def build(to: Path, source: str = "engine/rank/bridge/bridge.cc", *more: str) -> Path:
     command = [COMPILER, "-std=c++20", "-O2", "-DNDEBUG", "-fPIC", "-shared", "-fvisibility=hidden", f"-D_GLIBCXX_USE_CXX11_ABI={abi()}"]
-    command += ["-isystem", str(torch_folder / "include"), f"-I{ROOT}", str(ROOT / source), "-o", str(to), f"-L{torch_folder / 'lib'}", "-lc10", *more]
+    command += ["-isystem", str(torch_folder / "include"), f"-I{ROOT}", str(ROOT / source), "-o", str(to), f"-L{torch_folder / 'lib'}", "-lc10", "-ltorch_cpu", *more]
     subprocess.run(command, check=True)
     return to
 
@@ -60,7 +60,7 @@ class Device(ctypes.Structure):
 class Table(ctypes.Structure):
     _fields_ = [("abi", ctypes.c_uint32), ("size", ctypes.c_uint32), ("torch", ctypes.c_char_p), ("cpu_count", ctypes.CFUNCTYPE(ctypes.c_int)),
                 ("cpu_read", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Cpu))), ("device_read", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Device))),
-                ("fault", ctypes.CFUNCTYPE(ctypes.c_char_p))]
+                ("fault", ctypes.CFUNCTYPE(ctypes.c_char_p)), ("gloo", ctypes.CFUNCTYPE(ctypes.c_void_p))]
 
 def enter(path=None):
     entry = ctypes.CDLL(path or os.environ["BRIDGE"]).inductop_bridge

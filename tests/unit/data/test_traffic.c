@@ -31,7 +31,7 @@ static void test_nothing_told_is_missing(void **state) {
     struct store *store = ranks(2);
     const struct snapshot *snapshot = snapshot_take(store, 6);
     assert_true(isnan(snapshot->ranks[0]->traffic.ms) && isnan(snapshot->ranks[0]->traffic.count));
-    assert_int_equal(snapshot->ranks[0]->traffic.api, 0);
+    assert_null(snapshot->ranks[0]->traffic.backend);
     assert_false(snapshot->groups[0]->has_last);
     assert_true(isnan(snapshot->groups[0]->skew_ms));
     snapshot_unref(snapshot);
