@@ -277,26 +277,9 @@ void core_stop(void) {
 
 /* ---- the bridge to libtorch */
 
-int core_bridge(const char *path, const char *torch, struct err *err) {
-    enum bridge_state state = atomic_load(&core.bridge_state);
-    if (state == BRIDGE_COUNTS) return 1;
-    if (state == BRIDGE_AWAITED || state == BRIDGE_IS_THERE) return 0;
-    if (access(path, F_OK) == 0) {
-        int rc = bridge_load(&core.bridge, path, torch, err);
-        if (rc == 0) atomic_store(&core.bridge_state, BRIDGE_COUNTS);
-        return rc ? rc : 1;
-    }
-    if (strlen(path) >= sizeof core.bridge_path || strlen(torch) >= sizeof core.bridge_torch)
-        return err_set(err, ERR_LIMIT, "the path of the bridge is too long");
-    memcpy(core.bridge_path, path, strlen(path) + 1);
-    memcpy(core.bridge_torch, torch, strlen(torch) + 1);
-    atomic_store(&core.bridge_state, BRIDGE_AWAITED);
-    return 0;
-}
-
 static void begin_gloo(void) {
     bool is_there = atomic_load(&core.bridge_state) == BRIDGE_COUNTS;
-    if (!core.is_gloo_wanted || !is_there) return;
+    if (!core.is_gloo_wanted || !core.is_set_up || !is_there) return;
     const struct collective_door *door = core.bridge.table->gloo();
     if (door)
         collectives_take(&core.gloo, door, gate_count(&core.gate));
@@ -307,6 +290,25 @@ static void begin_gloo(void) {
 void core_gloo(void) {
     core.is_gloo_wanted = true;
     begin_gloo();
+}
+
+int core_bridge(const char *path, const char *torch, struct err *err) {
+    enum bridge_state state = atomic_load(&core.bridge_state);
+    if (state == BRIDGE_COUNTS) return 1;
+    if (state == BRIDGE_AWAITED || state == BRIDGE_IS_THERE) return 0;
+    if (access(path, F_OK) == 0) {
+        int rc = bridge_load(&core.bridge, path, torch, err);
+        if (rc) return rc;
+        atomic_store(&core.bridge_state, BRIDGE_COUNTS);
+        begin_gloo();
+        return 1;
+    }
+    if (strlen(path) >= sizeof core.bridge_path || strlen(torch) >= sizeof core.bridge_torch)
+        return err_set(err, ERR_LIMIT, "the path of the bridge is too long");
+    memcpy(core.bridge_path, path, strlen(path) + 1);
+    memcpy(core.bridge_torch, torch, strlen(torch) + 1);
+    atomic_store(&core.bridge_state, BRIDGE_AWAITED);
+    return 0;
 }
 
 /* Between two steps, by the thread that trains. */

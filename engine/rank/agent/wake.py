@@ -139,14 +139,14 @@ def _wake() -> bool:
     _facts.update(rank=me.rank, world=me.world, local_rank=me.local_rank, group=me.group, restart=me.restart, **rank.facts(_torch))
     backend = rank.backend()
     _facts["collectives"] = rank.collectives(backend, nccl.asked, bridge.is_wanted())
-    if "gloo" in backend and "nccl" not in backend and nccl.asked != "off":
-        extension.gloo()
     place = extension.join(os.path.join(_session, "page"), me.group, me.rank, me.world)
     hello = {"v": 1, "role": "rank", "pid": os.getpid(), "group": me.group, "group_index": place["group_index"]}
     hello.update(slot=place["slot"], gen=place["gen"], nonce=str(place["nonce"]))
     proposals.register(extension)
     extension.start(os.path.join(_session, "sock"), json.dumps(hello).encode())
     state = "hooked"
+    if "gloo" in backend and "nccl" not in backend and nccl.asked != "off":
+        extension.gloo()
     bridge.ask()
     events.open_gate()
     boundary.started(extension.step)
