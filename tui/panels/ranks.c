@@ -344,10 +344,11 @@ static int detail_traffic(const struct snapshot *snapshot, const struct snapshot
         if (last == rank)
             snprintf(text, sizeof text, "up to %s ms a step, by the others",
                      format_ms(group->skew_ms * ns_of_ms).text);
-        else if (!isnan(traffic->ms))
+        else if (!isnan(traffic->meeting_ms))
             snprintf(text, sizeof text, "%s ms a step, for rank %d",
-                     format_ms((traffic->ms - last->traffic.ms) * ns_of_ms).text, last->rank);
-        if (last == rank || !isnan(traffic->ms))
+                     format_ms((traffic->meeting_ms - last->traffic.meeting_ms) * ns_of_ms).text,
+                     last->rank);
+        if (last == rank || !isnan(traffic->meeting_ms))
             y = view_line(body, y, last == rank ? "waited for" : "waits", text, STYLE_PLAIN);
     }
     if (traffic->captured) {

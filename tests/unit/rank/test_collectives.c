@@ -119,6 +119,27 @@ static void test_each_event_stands_for_its_own_second(void **state) {
     }
 }
 
+/* Gloo has no interface of NCCL's, and comes with the bridge, in the middle of training. */
+static void test_gloos_are_told_from_the_step_at_which_they_came(void **state) {
+    (void)state;
+    static const struct collective_door gloo = {.version = COLLECTIVE_DOOR_VERSION, .backend = "gloo", .watch = watch, .read = read_figures};
+    figures.funcs[COLLECTIVE_FUNC_BARRIER].count = 70;
+    now += 5 * SECOND;
+    assert_int_equal(turn_at(10), 0);
+    collectives_take(&c, &gloo, 10);
+    assert_int_equal(watched, COLLECTIVE_WATCH_CALLS);
+    collectives_take(&c, &door, 12); /* once */
+    figures.funcs[COLLECTIVE_FUNC_BARRIER] = (struct collective_func_figures){.count = 75, .timed = 5, .timed_ns = 5000000};
+    now += SECOND;
+    assert_true(turn_at(15) > 0);
+    assert_string_equal(text, "{\"v\":1,\"kind\":\"collective\",\"ns\":106000000000,\"step\":14,\"steps\":5,\"backend\":\"gloo\","
+                              "\"count\":5,\"bytes\":0,\"timed\":5,\"timed_ms\":5.000000,\"by\":{\"Barrier\":{\"count\":5,"
+                              "\"bytes\":0,\"timed\":5,\"timed_ms\":5.000000}},\"dropped\":0,\"strange\":0}");
+    assert_false(collectives_are_used(&c)); /* of NCCL */
+    collectives_end(&c);
+    assert_int_equal(watched, 0);
+}
+
 static void test_a_second_without_news_is_not_told(void **state) {
     (void)state;
     c.door = &door;
@@ -175,6 +196,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_without_the_plugin_nothing_is_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_tells_a_second_of_steps, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_each_event_stands_for_its_own_second, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_gloos_are_told_from_the_step_at_which_they_came, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_second_without_news_is_not_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_times_are_taken_one_second_in_ten, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_largest_event_fits_and_a_smaller_room_is_not_overrun, set_up, tear_down),
