@@ -41,19 +41,26 @@ static void count_from(struct collectives *collectives, const struct collective_
     door->read(&collectives->told);
     collectives->told_step = step;
     collectives->told_ns = clock_now_ns();
+}
+
+static void begin(struct collectives *collectives, const struct collective_door *door,
+                  uint64_t step) {
+    count_from(collectives, door, step);
+    collectives->sample = SAMPLE_NONE;
+    collectives->has_sampled = false;
     collectives->watched = COLLECTIVE_WATCH_CALLS;
     door->watch(collectives->watched);
 }
 
 void collectives_begin(struct collectives *collectives, uint64_t step) {
     const struct collective_door *door = door_of(collectives);
-    if (door) count_from(collectives, door, step);
+    if (door) begin(collectives, door, step);
 }
 
 void collectives_take(struct collectives *collectives, const struct collective_door *door,
                       uint64_t step) {
     if (door_of(collectives)) return;
-    count_from(collectives, door, step);
+    begin(collectives, door, step);
     atomic_store_explicit(&collectives->door, door, memory_order_release);
 }
 
@@ -147,8 +154,42 @@ static void put_event(struct text *text, const struct collective_figures *now,
     put(text, ",\"dropped\":%" PRIu64 ",\"strange\":%" PRIu64 "}", now->dropped, now->strange);
 }
 
-static bool is_timed(const struct collective_figures *now, uint64_t wall_ns) {
-    return !now->captured && wall_ns % COLLECTIVES_PERIOD_NS < COLLECTIVES_TIMED_NS;
+static bool is_time(uint64_t wall_ns) {
+    return wall_ns % COLLECTIVES_PERIOD_NS < COLLECTIVES_TIMED_NS;
+}
+
+static bool is_second_over(const struct collectives *collectives, uint64_t now_ns, uint64_t step) {
+    return now_ns - collectives->told_ns >= COLLECTIVES_TELL_NS && step > collectives->told_step;
+}
+
+/* True: a sample is complete. It begins and ends where a step does, as well as the turns see it. */
+static bool sample(struct collectives *collectives, const struct collective_door *door,
+                   uint64_t now_ns, uint64_t wall_ns, uint64_t step) {
+    bool is_boundary = step != collectives->seen_step;
+    collectives->seen_step = step;
+    if (collectives->sample == SAMPLE_NONE) {
+        if (collectives->has_sampled && !is_time(wall_ns)) return false;
+        watch(collectives, COLLECTIVE_WATCH_CALLS | COLLECTIVE_WATCH_TIMES);
+        collectives->sample = SAMPLE_NEXT_STEP;
+    } else if (collectives->sample == SAMPLE_NEXT_STEP && is_boundary) {
+        count_from(collectives, door, step);
+        collectives->sample = SAMPLE_RUNS;
+    } else if (is_boundary && is_second_over(collectives, now_ns, step)) {
+        watch(collectives, COLLECTIVE_WATCH_CALLS);
+        collectives->sample = SAMPLE_NONE;
+        return collectives->has_sampled = true;
+    }
+    return false;
+}
+
+/* True: what is counted since `told` is to be told. */
+static bool is_due(struct collectives *collectives, const struct collective_door *door,
+                   const struct collective_figures *now, uint64_t now_ns, uint64_t wall_ns,
+                   uint64_t step) {
+    if (door->has_both) return sample(collectives, door, now_ns, wall_ns, step);
+    bool is_timed = !now->captured && is_time(wall_ns);
+    watch(collectives, COLLECTIVE_WATCH_CALLS | (is_timed ? COLLECTIVE_WATCH_TIMES : 0u));
+    return is_second_over(collectives, now_ns, step);
 }
 
 size_t collectives_turn(struct collectives *collectives, uint64_t now_ns, uint64_t wall_ns,
@@ -158,10 +199,7 @@ size_t collectives_turn(struct collectives *collectives, uint64_t now_ns, uint64
     struct collective_func_figures sum = {0};
     if (!door || !collectives->watched) return 0;
     door->read(&now);
-    watch(collectives,
-          COLLECTIVE_WATCH_CALLS | (is_timed(&now, wall_ns) ? COLLECTIVE_WATCH_TIMES : 0u));
-    if (now_ns - collectives->told_ns < COLLECTIVES_TELL_NS || step <= collectives->told_step)
-        return 0;
+    if (!is_due(collectives, door, &now, now_ns, wall_ns, step)) return 0;
     struct collective_figures *then = &collectives->told;
     for (int f = 0; f < COLLECTIVE_FUNC_COUNT; f++) {
         struct collective_func_figures figures = less(&now.funcs[f], &then->funcs[f]);

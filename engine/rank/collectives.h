@@ -2,6 +2,9 @@
  * (nccl/door.h) become `collective` events. Without either nothing is told. Opened, taken and begun
  * by one thread, asked by the sender's; allocates nothing.
  *
+ * Gloo's are counted and timed in the first second, then in one out of ten, from the end of a step
+ * to the end of a step: each costs some microseconds more while it is counted.
+ *
  * The time of NCCL's kernels is taken in one second out of ten: for it NCCL's proxy thread has to
  * look after every kernel, and a CUDA graph that is captured meanwhile keeps that for good. So it
  * is not taken at all where calls were captured into graphs.
@@ -30,6 +33,10 @@ struct collectives {
     struct collective_figures told; /* up to here */
     uint64_t told_step, told_ns;
     unsigned watched; /* what was asked for last */
+    /* Of a door that has both: */
+    enum collectives_sample { SAMPLE_NONE, SAMPLE_NEXT_STEP, SAMPLE_RUNS } sample;
+    bool has_sampled;
+    uint64_t seen_step; /* at the last turn */
 };
 
 /* Opens the plugin's file: the copy that NCCL will find. Once; it is never closed. */

@@ -325,13 +325,13 @@ class Figures(ctypes.Structure):
     _fields_ = [("funcs", Func * len(FUNCS))] + [(n, ctypes.c_uint64) for n in "captured comms ranks version dropped strange".split()]
 
 class Door(ctypes.Structure):
-    _fields_ = [("version", ctypes.c_uint32), ("backend", ctypes.c_char_p), ("watch", ctypes.CFUNCTYPE(None, ctypes.c_uint)),
+    _fields_ = [("version", ctypes.c_uint32), ("backend", ctypes.c_char_p), ("has_both", ctypes.c_bool), ("watch", ctypes.CFUNCTYPE(None, ctypes.c_uint)),
                 ("read", ctypes.CFUNCTYPE(None, ctypes.POINTER(Figures)))]
 
 def listen():
     global door
     door = ctypes.cast(enter().gloo(), ctypes.POINTER(Door)).contents
-    door.watch(1)
+    door.watch(3)
 
 def told():
     figures = Figures()
@@ -378,10 +378,16 @@ dist.all_reduce(sparse)
 while told()["AllReduce"] != (3, 4080, 3) and time.monotonic() < end:
     time.sleep(0.01)
 assert told()["AllReduce"] == (3, 4080, 3), told()
-door.watch(0)
 before = told()
-collect()
-assert told() == before
+for nothing in 1, 0:
+    door.watch(nothing)
+    collect()
+    assert told() == before
+door.watch(3)
+dist.barrier()
+assert told()["Barrier"][0] == 2, told()
+before = told()
+door.watch(0)
 pid = os.fork()
 if pid == 0:
     with torch.profiler.record_function("gloo:barrier"):

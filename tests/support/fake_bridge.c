@@ -37,7 +37,7 @@ static void read_gloo(struct collective_figures *ret) {
     *ret = fake.gloo;
 }
 
-static const struct collective_door door = {COLLECTIVE_DOOR_VERSION, "gloo", watch, read_gloo};
+static const struct collective_door door = {COLLECTIVE_DOOR_VERSION, "gloo", true, watch, read_gloo};
 
 static const struct collective_door *gloo(void) {
     return &door;

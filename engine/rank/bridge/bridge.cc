@@ -208,7 +208,7 @@ struct Func {
     std::atomic<uint64_t> count{0}, bytes{0}, timed{0}, timed_ns{0};
 };
 Func funcs[COLLECTIVE_FUNC_COUNT];
-std::atomic<unsigned> gloo_watched{0};
+std::atomic<bool> gloo_is_watched{false};
 at::CallbackHandle gloo_listener = at::INVALID_CALLBACK_HANDLE;
 
 constexpr char gloo_prefix[] = "gloo:";
@@ -246,7 +246,7 @@ uint64_t bytes_of(const c10::IValue &input) {
 
 /* Of all ranges that users and torch name, only gloo's. What is thrown here torch catches. */
 std::unique_ptr<at::ObserverContext> gloo_begun(const at::RecordFunction &range) {
-    if (!gloo_watched.load(std::memory_order_relaxed)) return nullptr;
+    if (!gloo_is_watched.load(std::memory_order_relaxed)) return nullptr;
     const char *name = range.name();
     if (std::strncmp(name, gloo_prefix, sizeof gloo_prefix - 1) != 0) return nullptr;
     enum collective_func func = COLLECTIVE_FUNC_OTHER;
@@ -266,8 +266,18 @@ void gloo_ended(const at::RecordFunction &, at::ObserverContext *context) {
     call->func->timed_ns.fetch_add(now_ns() - call->begun_ns, std::memory_order_relaxed);
 }
 
+/* To have the range recorded costs a collective some microseconds: the job has them while it is watched. */
 void gloo_watch(unsigned what) {
-    gloo_watched.store(what, std::memory_order_relaxed);
+    bool is_watched = what & COLLECTIVE_WATCH_TIMES;
+    gloo_is_watched.store(is_watched, std::memory_order_relaxed);
+    try {
+        if (is_watched)
+            at::reenableCallback(gloo_listener);
+        else if (what)
+            at::disableCallback(gloo_listener);
+    } catch (...) {
+        gloo_is_watched.store(false, std::memory_order_relaxed);
+    }
 }
 
 void gloo_read(struct collective_figures *ret) {
@@ -280,7 +290,7 @@ void gloo_read(struct collective_figures *ret) {
     }
 }
 
-const struct collective_door gloo_door = {COLLECTIVE_DOOR_VERSION, "gloo", gloo_watch, gloo_read};
+const struct collective_door gloo_door = {COLLECTIVE_DOOR_VERSION, "gloo", true, gloo_watch, gloo_read};
 
 /* In the scope of named ranges alone: operators look into a list of their own, which stays empty. */
 const struct collective_door *gloo() {

@@ -8,10 +8,11 @@
 #ifndef INDUCTOP_RANK_NCCL_DOOR_H
 #define INDUCTOP_RANK_NCCL_DOOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define NCCL_DOOR_SYMBOL "inductop_nccl_door"
-enum { COLLECTIVE_DOOR_VERSION = 2 };
+enum { COLLECTIVE_DOOR_VERSION = 3 };
 
 /* What can be asked for. FUNC(symbol, name), by NCCL's names; those up to RECV stand where version
  * 1 of NCCL's interface, which has numbers instead of names, expects them. */
@@ -60,14 +61,15 @@ struct collective_figures {
 
 enum collective_watch {
     COLLECTIVE_WATCH_CALLS = 1 << 0,
-    COLLECTIVE_WATCH_TIMES =
-        1 << 1, /* with the time of kernels, where the version has it; gloo: always */
+    COLLECTIVE_WATCH_TIMES = 1 << 1, /* with the time of kernels, where the version has it */
 };
 
 struct collective_door {
     uint32_t version;    /* COLLECTIVE_DOOR_VERSION */
     const char *backend; /* whose they are: nccl, gloo */
-    /* What is wanted from now on, of `enum collective_watch`; 0: nothing. Stores only. */
+    bool has_both;       /* calls and times together or nothing: counting is what costs */
+    /* What is wanted from now on, of `enum collective_watch`. 0: nothing; stores only, as a forked
+     * child may. */
     void (*watch)(unsigned what);
     void (*read)(struct collective_figures *ret_figures);
 };

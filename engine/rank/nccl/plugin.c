@@ -220,6 +220,7 @@ extern const struct collective_door inductop_nccl_door;
 ATTR_EXPORT const struct collective_door inductop_nccl_door = {
     .version = COLLECTIVE_DOOR_VERSION,
     .backend = "nccl",
+    .has_both = false,
     .watch = counting_watch,
     .read = counting_read,
 };

@@ -119,25 +119,63 @@ static void test_each_event_stands_for_its_own_second(void **state) {
     }
 }
 
+static const struct collective_door gloo = {.version = COLLECTIVE_DOOR_VERSION, .backend = "gloo", .has_both = true, .watch = watch,
+                                            .read = read_figures};
+enum { NOTHING = COLLECTIVE_WATCH_CALLS, BOTH = COLLECTIVE_WATCH_CALLS | COLLECTIVE_WATCH_TIMES };
+
+static void add_barriers(uint64_t count) {
+    struct collective_func_figures *of = &figures.funcs[COLLECTIVE_FUNC_BARRIER];
+    of->count += count;
+    of->timed += count;
+    of->timed_ns += count * 1000000;
+}
+
 /* Gloo has no interface of NCCL's, and comes with the bridge, in the middle of training. */
-static void test_gloos_are_told_from_the_step_at_which_they_came(void **state) {
+static void test_gloos_are_told_from_the_end_of_a_step_to_the_end_of_a_step(void **state) {
     (void)state;
-    static const struct collective_door gloo = {.version = COLLECTIVE_DOOR_VERSION, .backend = "gloo", .watch = watch, .read = read_figures};
-    figures.funcs[COLLECTIVE_FUNC_BARRIER].count = 70;
-    now += 5 * SECOND;
     assert_int_equal(turn_at(10), 0);
     collectives_take(&c, &gloo, 10);
-    assert_int_equal(watched, COLLECTIVE_WATCH_CALLS);
     collectives_take(&c, &door, 12); /* once */
-    figures.funcs[COLLECTIVE_FUNC_BARRIER] = (struct collective_func_figures){.count = 75, .timed = 5, .timed_ns = 5000000};
+    assert_int_equal(watched, NOTHING);
+    assert_int_equal(turn_at(10), 0);
+    assert_int_equal(watched, BOTH); /* the first second */
+    add_barriers(70); /* in the rest of a step */
+    assert_int_equal(turn_at(10), 0);
+    assert_int_equal(turn_at(11), 0);
+    add_barriers(5);
     now += SECOND;
-    assert_true(turn_at(15) > 0);
-    assert_string_equal(text, "{\"v\":1,\"kind\":\"collective\",\"ns\":106000000000,\"step\":14,\"steps\":5,\"backend\":\"gloo\","
-                              "\"count\":5,\"bytes\":0,\"timed\":5,\"timed_ms\":5.000000,\"by\":{\"Barrier\":{\"count\":5,"
-                              "\"bytes\":0,\"timed\":5,\"timed_ms\":5.000000}},\"dropped\":0,\"strange\":0}");
+    assert_int_equal(turn_at(11), 0); /* in a step */
+    add_barriers(1);
+    now += SECOND;
+    assert_true(turn_at(13) > 0);
+    assert_string_equal(text, "{\"v\":1,\"kind\":\"collective\",\"ns\":102000000000,\"step\":12,\"steps\":2,\"backend\":\"gloo\","
+                              "\"count\":6,\"bytes\":0,\"timed\":6,\"timed_ms\":6.000000,\"by\":{\"Barrier\":{\"count\":6,"
+                              "\"bytes\":0,\"timed\":6,\"timed_ms\":6.000000}},\"dropped\":0,\"strange\":0}");
+    assert_int_equal(watched, NOTHING);
     assert_false(collectives_are_used(&c)); /* of NCCL */
     collectives_end(&c);
     assert_int_equal(watched, 0);
+    add_barriers(1);
+    now += 2 * SECOND;
+    assert_int_equal(turn_at(20), 0);
+}
+
+static void test_gloos_are_counted_one_second_in_ten(void **state) {
+    (void)state;
+    uint64_t told = 0, watched_turns = 0;
+    collectives_take(&c, &gloo, 0);
+    c.has_sampled = true;
+    for (uint64_t tenth = 1; tenth <= 300; tenth++, now += SECOND / 10) {
+        add_barriers(watched == BOTH ? 3 : 0);
+        told += collectives_turn(&c, now, 7000 * SECOND + tenth * SECOND / 10, tenth, text, sizeof text) > 0;
+        if (told) assert_holds("\"steps\":10,\"backend\":\"gloo\",\"count\":30,");
+        watched_turns += watched == BOTH;
+    }
+    assert_int_equal(told, 3);
+    assert_in_range(watched_turns, 3 * 10, 3 * 13);
+    collectives_begin(&c, 300); /* anew, with a first second */
+    turn_at(300);
+    assert_int_equal(watched, BOTH);
 }
 
 static void test_a_second_without_news_is_not_told(void **state) {
@@ -196,7 +234,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_without_the_plugin_nothing_is_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_tells_a_second_of_steps, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_each_event_stands_for_its_own_second, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_gloos_are_told_from_the_step_at_which_they_came, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_gloos_are_told_from_the_end_of_a_step_to_the_end_of_a_step, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_gloos_are_counted_one_second_in_ten, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_second_without_news_is_not_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_times_are_taken_one_second_in_ten, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_largest_event_fits_and_a_smaller_room_is_not_overrun, set_up, tear_down),
