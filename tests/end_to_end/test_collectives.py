@@ -94,7 +94,7 @@ def test_gloos_are_told_as_they_are_and_who_is_late(tmp_path: Path) -> None:
     shown = tmp_path / "screen.txt"
     subprocess.run([INDUCTOP, "replay", str(tape), "--script", "2 Down", "--size", "140x40", "--dump", str(shown)], check=True, timeout=60)
     screen = shown.read_text()
-    assert "collectives  gloo: 7 a step, 12.2 KB, " in screen and "waited for   up to " in screen, screen
+    assert "collectives  7 a step, 12.2 KB, " in screen and "ms with waiting; by gloo" in screen and "waited for   up to " in screen, screen
 
 
 def test_a_job_on_gloo_trains_as_without_us() -> None:

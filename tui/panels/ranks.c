@@ -332,11 +332,13 @@ static int detail_traffic(const struct snapshot *snapshot, const struct snapshot
         rank->group < snapshot->group_count ? snapshot->groups[rank->group] : NULL;
     char text[300];
     if (!traffic->backend) return y;
-    int size = snprintf(text, sizeof text, "%s: %s a step, %s, %s ms with waiting",
-                        traffic->backend, format_count(traffic->count).text,
-                        format_bytes(traffic->bytes).text, format_ms(traffic->ms * ns_of_ms).text);
-    if (!isnan(traffic->host_ms))
-        snprintf(text + size, sizeof text - (size_t)size, "; enqueued in %s ms",
+    int size = snprintf(text, sizeof text, "%s a step, %s, %s ms with waiting; ",
+                        format_count(traffic->count).text, format_bytes(traffic->bytes).text,
+                        format_ms(traffic->ms * ns_of_ms).text);
+    if (isnan(traffic->host_ms))
+        snprintf(text + size, sizeof text - (size_t)size, "by %s", traffic->backend);
+    else
+        snprintf(text + size, sizeof text - (size_t)size, "enqueued in %s ms",
                  format_ms(traffic->host_ms * ns_of_ms).text);
     y = view_line(body, y, "collectives", text, STYLE_PLAIN);
     if (group && group->has_last) {
