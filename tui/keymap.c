@@ -67,6 +67,7 @@ static const struct binding bindings[] = {
     {"d", ACTION_TOGGLE, ALL, 'd', "toggle"},
     {"c", ACTION_TOGGLE, ALL, 'c', "toggle"},
     {"s", ACTION_TOGGLE, ALL, 's', "toggle"},
+    {"v", ACTION_TOGGLE, ALL, 'v', "toggle"},
     {"o", ACTION_TOGGLE, ALL, 'o', "toggle"},
     {"A", ACTION_APPLY, ALL, 0, "apply"},
     {"u", ACTION_UNDO, ALL, 0, "undo"},

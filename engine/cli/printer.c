@@ -156,6 +156,25 @@ static void say_active(struct printer *printer, const struct event *event, struc
     buf_printf(text, "unit %" PRId64 " %s: %s", number, or_empty(event_text(event, "name")), trouble);
 }
 
+/* The first of a kind, of each unit and its settings. */
+static void say_verify(struct printer *printer, const struct event *event, struct buf *text) {
+    int64_t number = 0;
+    double loss, eager, gradient, eager_gradient;
+    char key[200];
+    const char *verdict = or_empty(event_text(event, "verdict")), *why = event_text(event, "why");
+    event_int(event, "unit", &number);
+    snprintf(key, sizeof key, "verify %d %" PRId64 " %s %s", event->rank, number, label_of(printer, event), verdict);
+    if (count_told(printer, key) > 1) return;
+    who(event, text);
+    buf_printf(text, "verify %s [%s]: %s", or_empty(event_text(event, "id")), label_of(printer, event), verdict);
+    if (strcmp(verdict, "n/a")) buf_puts(text, strcmp(verdict, "same") ? " from eager" : " as eager");
+    if (why) buf_printf(text, ": %s", why);
+    if (event_number(event, "loss", &loss) && event_number(event, "eager_loss", &eager))
+        buf_printf(text, ", loss %.6g (eager %.6g)", loss, eager);
+    if (event_number(event, "gradient", &gradient) && event_number(event, "eager_gradient", &eager_gradient))
+        buf_printf(text, ", gradient %.6g (%.6g)", gradient, eager_gradient);
+}
+
 static void say_compile(struct printer *printer, const struct event *event, struct buf *text) {
     double ms = 0;
     const char *words = event_text(event, "words"), *failed = event_text(event, "failed");
@@ -283,6 +302,7 @@ static void (*const say[EVENT_KIND_COUNT])(struct printer *, const struct event 
     [EVENT_COMPILE] = say_compile, [EVENT_BREAK] = say_break,     [EVENT_SWITCH] = say_switch,
     [EVENT_VARIANT] = say_variant, [EVENT_SPEEDUP] = say_speedup, [EVENT_PROBLEM] = say_problem,
     [EVENT_FINDING] = say_finding, [EVENT_ACTIVE] = say_active,
+    [EVENT_VERIFY] = say_verify,
 };
 
 void printer_event(struct printer *printer, const struct event *event, struct buf *ret_lines) {

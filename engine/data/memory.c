@@ -15,7 +15,7 @@ static void raise(bool *has, uint64_t *most, uint64_t value) {
 /* What is compiled, tuned, recorded or switched takes memory for good, and is no leak. */
 static void grow(struct memory *memory, const struct step_record *record) {
     const uint32_t builds = STEP_WHY_FIRST | STEP_WHY_COMPILE | STEP_WHY_SWITCH | STEP_WHY_AUTOTUNE | STEP_WHY_RECORDING |
-                            STEP_WHY_FAILED | STEP_WHY_PREPARE;
+                            STEP_WHY_FAILED | STEP_WHY_PREPARE | STEP_WHY_VERIFY;
     if (record->why & builds) {
         growth_clear(&memory->torch_growth);
         growth_clear(&memory->rss_growth);

@@ -22,6 +22,7 @@ static const struct rule {
 } rules[] = {
     {"waiting", find_waiting, .passes = true},
     {"stuck", find_stuck, .passes = true},
+    {"numbers", find_numbers},
     {"alone", find_alone},
     {"data", find_data_wait},
     {"optimizer", find_optimizer},

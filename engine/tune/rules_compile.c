@@ -124,6 +124,24 @@ void find_breaks(const struct look *look) {
     }
 }
 
+/* What is compiled computes something else than eager (verify=on). */
+void find_numbers(const struct look *look) {
+    const struct snapshot *snapshot = look->snapshot;
+    for (size_t i = 0; i < snapshot->rank_count; i++) {
+        const struct snapshot_rank *rank = snapshot->ranks[i];
+        for (size_t k = 0; k < rank->active_count; k++) {
+            const struct snapshot_active *active = rank->actives[k];
+            const char *found = snapshot_pair(active->settings, "verify");
+            if (!found || strncmp(found, "differs: ", 9)) continue;
+            struct finding *finding = finding_add(look, active->name, (struct finding){.rank = -1, .lost_s = NAN, .gain = NAN});
+            if (!finding) continue;
+            finding->text = mem_printf("%s computes something else compiled than eager: %s", active->name, found + 9);
+            finding->action = mem_strdup("backend=aot_eager, then backend=eager, with verify=on tell whose fault it is: inductor's, autograd's or Dynamo's");
+            finding->evidence = mem_printf("compile id %s on rank %d, by torch's rule for accuracy", active->ids ? active->ids : "?", rank->rank);
+        }
+    }
+}
+
 /* ---- stuck */
 
 static double longest_s(const struct snapshot *snapshot) {

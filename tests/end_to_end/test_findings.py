@@ -46,6 +46,7 @@ FAULTS = {
     "dear": Fault("recompiles", "recompiled once, 1"),
     "back": Fault("recompiles", "recompiled 2 times", 55),
     "slower": Fault("slower", "is slower than eager", 2000, args=("--baseline", "on")),
+    "numbers": Fault("numbers", "computes something else compiled than eager: the output is 10 % off", 30, args=("--set", "verify=on")),
     "skew": Fault("skew", "rank 1 is waited for", 5000, ranks=2, follows={"off"}, job="nccl_played", args=("--collectives", "on"),
                   env={"NCCL_PLAY": PLAY, "PACE": 5}),
     "stuck": Fault("stuck", "rank 0 compiles Net, forward since", job=[PYTHON, FAKE, "--ranks", "1", "--stuck"]),

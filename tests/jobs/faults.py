@@ -16,6 +16,7 @@ optimizer   the optimizer takes most of the step
 dear        the last batch of the data is a shorter one, and what is compiled for it takes long
 back        the last batch of each epoch is another short one
 slower      what is compiled is slower than eager
+numbers     what is compiled computes something else than eager
 """
 
 import os
@@ -48,6 +49,8 @@ def backend(graph, example_inputs):
             return graph.forward(*args)
 
         return slow
+    if FAULT == "numbers":
+        return lambda *args: tuple(1.1 * out if torch.is_tensor(out) else out for out in graph.forward(*args))
     return graph.forward
 
 

@@ -317,7 +317,7 @@ def active() -> Tape:
                  frames=[{"frame": FRAME, "state": "limit", "why": "recompile_limit", "step": 9}], settings={**settings, "dynamic": "static"})  # fmt: skip
         tape.add(max(tape.t), "active", rank, unit=1, name="Block", units=2, state="on", since=1, variant=WRITTEN, looked=12, calls=24, compiled=24,
                  entered=24, ran=WRITTEN, ids=["1/0"], skipped=0, limited=0, frames=[{"frame": "forward train.py:22", "state": "compiled", "step": 0}],
-                 settings={**settings, "dynamic": "symbolic: size 0 of x"})  # fmt: skip
+                 settings={**settings, "dynamic": "symbolic: size 0 of x", "verify": "same: 1 graph, error 3e-07"})  # fmt: skip
         tape.add(max(tape.t), "active", rank, unit=3, name="Head", units=1, state="bypassed", why=bypassed, since=2, variant=WRITTEN, looked=12,
                  calls=0, compiled=0, entered=0, skipped=0, limited=0, trouble=f"is compiled for nothing: {bypassed}")  # fmt: skip
     tape.steps(10, 31.9)

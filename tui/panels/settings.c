@@ -198,8 +198,9 @@ static void add_evidence(struct settings_panel *panel, const struct view *view) 
 }
 
 static bool is_news(const struct snapshot_pair *pair) {
+    bool was_asked = strcmp(pair->key, "verify") == 0; /* that it cannot be is an answer */
     return strcmp(pair->value, "off") && strcmp(pair->value, "static") &&
-           strncmp(pair->value, "n/a", 3);
+           (was_asked || strncmp(pair->value, "n/a", 3));
 }
 
 /* Enter on it sets the unit alone, where there is more than one. */

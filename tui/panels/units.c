@@ -215,7 +215,8 @@ static int detail_settings(struct area body, int y, const struct snapshot_active
     static const char *const names[][2] = {{"CUDA graphs", "cudagraphs"},
                                            {"padding", "shape_padding"},
                                            {"autotune", "autotune"},
-                                           {"dynamic", "dynamic"}};
+                                           {"dynamic", "dynamic"},
+                                           {"verified", "verify"}};
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         y = view_line(body, y, names[i][0], snapshot_pair(active->settings, names[i][1]),
                       STYLE_PLAIN);

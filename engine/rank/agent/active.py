@@ -205,6 +205,14 @@ def converted(name: str) -> None:
                 _traced.setdefault(_place(code), begin.index)
 
 
+def verified(index: int | None, name: str, place: int, spec: Any, found: dict[str, Any]) -> None:
+    """A graph of this compilation was compared with eager."""
+    whole = _wholes.get(-1 if index is None else index)
+    if whole is not None:
+        whole.unders.setdefault(spec, Under()).verified[f"{name} {place}"] = found
+        changed()
+
+
 def padded(name: str, is_padded: bool, shapes: str) -> None:
     """Inductor decided on one product of matrices."""
     _facts_of(name).pads[shapes] = is_padded

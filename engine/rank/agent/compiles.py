@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from . import active, again, breaks, core, events, guard, stages, switch, units
+from . import active, again, breaks, core, events, guard, stages, switch, units, verify
 from . import settings as text
 from .causes import Cause
 from .decode import decode
@@ -143,7 +143,7 @@ def watch(dynamo: Any) -> None:
             utils.set_compilation_metrics_limit(LIMIT)
     stages.watch(dynamo)
     again.watch(remember, lambda name: _begun.get(identity(name)), identity)
-    active.begun = _begun.get
+    active.begun = verify.begun = _begun.get
     register()
     real = dynamo.reset
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-WHY = {"FIRST": 1, "COMPILE": 2, "SWITCH": 4, "AUTOTUNE": 8, "RECORDING": 16, "SKIPPED": 32, "FAILED": 64, "PREPARE": 128, "WAITED": 256}
+WHY = {"FIRST": 1, "COMPILE": 2, "SWITCH": 4, "AUTOTUNE": 8, "RECORDING": 16, "SKIPPED": 32, "FAILED": 64, "PREPARE": 128, "WAITED": 256, "VERIFY": 1024}
 
 _core: Any = None
 _told: set[str] = set()

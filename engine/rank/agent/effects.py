@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 import sys
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from .units import State, Unit
 MOST_FRAMES = 256
 MOST_SHOWN = 16
 WORST = ("limit", "skipped", "empty", "compiled")
+PART = re.compile(r"\._(?:modules|parameters|buffers)\['(\w+)'\]")
 LOCAL = re.compile(r"L\['(\w+)'\]")
 SIZE = re.compile(r"(.+)\.size\(\)\[(\d+)\]$")
 
@@ -39,6 +41,7 @@ class Under:
         self.autotune_ms = 0.0
         self.graph_skip: str | None = None
         self.cached = False
+        self.verified: dict[str, dict[str, Any]] = {}  # by compile id and place among its graphs: what the last comparison with eager gave
 
     def take(self, record: Any, facts: Facts | None, frame: str | None, hit: str | None, step: int) -> None:
         self.names.add(named(record.compile_id))
@@ -121,12 +124,14 @@ def symbolic(output: Any) -> list[str] | None:
     sources, fixed = getattr(shapes, "var_to_sources", None), getattr(shapes, "replacements", {})
     if sources is None:
         return None
-    names = [_source(one[0]) for symbol, one in list(sources.items()) if one and not getattr(fixed.get(symbol), "is_number", False)]
+    names = [named_source(one[0]) for symbol, one in list(sources.items()) if one and not getattr(fixed.get(symbol), "is_number", False)]
     return names[:32]
 
 
-def _source(source: Any) -> str:
+def named_source(source: Any) -> str:
+    """As the author would write it."""
     name = LOCAL.sub(r"\1", source.name if isinstance(source.name, str) else source.name())
+    name = PART.sub(lambda part: f"[{part[1]}]" if part[1].isdigit() else f".{part[1]}", name)
     found = SIZE.match(name)
     return (f"size {found[2]} of {found[1]}" if found else name)[:80]
 
@@ -186,6 +191,8 @@ def settings(unit: Unit, under: Under, looked: int, optimizers: list[Any]) -> di
         return {}
     values, backend = _asked(unit)
     found = {"dynamic": _dynamic(under)}
+    if _verifies(unit):
+        found["verify"] = _verified(under)
     if backend != "inductor":
         return {**dict.fromkeys(("cudagraphs", "shape_padding", "autotune"), f"n/a: the backend is {backend}"), **found}
     device = roots.device([m for m in (unit.module(),) if m is not None], optimizers)
@@ -201,6 +208,31 @@ def _asked(unit: Unit) -> tuple[dict[str, Any], str]:
     spec = unit.now.spec if isinstance(unit.now, State) else unit.author_spec
     name = spec.backend if not spec.backend.startswith("#") else unit.author.named
     return spec.values, name
+
+
+def _verifies(unit: Unit) -> bool:
+    return isinstance(unit.now, State) and unit.now.spec.verifies
+
+
+def _verified(under: Under) -> str:
+    """The worst of its graphs."""
+    if not under.verified:
+        return "waiting: no graph was called yet"
+    of = {word: [one for one in under.verified.values() if one["verdict"] == word] for word in ("differs", "same", "n/a")}
+    if of["differs"]:
+        worst = max(of["differs"], key=lambda one: one["error"] or math.inf)
+        return f"differs: {differs(worst)}"
+    if of["same"]:
+        largest = max(one["error"] or 0.0 for one in of["same"])
+        more = f"; {len(of['n/a'])} cannot be compared: {of['n/a'][0]['why']}" if of["n/a"] else ""
+        count = len(of["same"])
+        return f"same: {count} graph{'s' if count > 1 else ''}, error {largest:.1g}{more}"
+    return f"n/a: {of['n/a'][0]['why']}"
+
+
+def differs(one: dict[str, Any]) -> str:
+    share = f"is {100 * one['error']:.2g} % off" if one["error"] is not None else "is not of the same kind or size"
+    return f"{one['worst']} {share} (the largest error)"
 
 
 def _option(values: dict[str, Any], name: str) -> Any:

@@ -12,13 +12,14 @@ from collections.abc import Iterable
 Settings = dict[str, str]
 
 AS_WRITTEN = "as-written"
-LIVE = ("scope", "backend", "mode", "fullgraph", "dynamic", "cudagraphs", "shape_padding")
+LIVE = ("scope", "backend", "mode", "fullgraph", "dynamic", "cudagraphs", "shape_padding", "verify")
 CHOICES = {
     "scope": ("whole", "regional", "eager"),
     "fullgraph": ("off", "on"),
     "dynamic": ("auto", "on", "off"),
     "cudagraphs": ("off", "on"),
     "shape_padding": ("on", "off", "force"),
+    "verify": ("off", "on"),
 }
 _table: dict[str, dict] | None = None
 

@@ -7,7 +7,7 @@ import weakref
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import known, layout
+from . import known, layout, verify
 from .known import Refused
 from .settings import Settings
 
@@ -38,14 +38,17 @@ class Spec:
     fullgraph: bool
     dynamic: bool | None
     region_name: str | None = None
+    verifies: bool = False
     values: dict[str, Any] = field(default_factory=dict, compare=False)
     made: Any = field(default=None, compare=False)
 
 
-def spec(backend: Any, options: dict[str, Any], fullgraph: bool, dynamic: bool | None, region_name: str | None) -> Spec:
+def spec(backend: Any, options: dict[str, Any], fullgraph: bool, dynamic: bool | None, region_name: str | None, verifies: bool = False) -> Spec:
     name = backend if isinstance(backend, str) else f"#{id(backend)}"
+    if verifies and backend == "inductor":
+        options = {**options, **verify.OPTIONS}
     pairs = tuple(sorted((k, repr(v)) for k, v in options.items()))
-    return Spec(name, pairs, fullgraph, dynamic, region_name, dict(options), backend)
+    return Spec(name, pairs, fullgraph, dynamic, region_name, verifies, dict(options), backend)
 
 
 def of_author(author: Author) -> Spec:
@@ -86,14 +89,15 @@ def wanted(author: Author, wish: Settings) -> Spec:
             backend = None  # the script's own
     if backend is None:
         backend = "inductor" if author.inductor else author.backend
+    verifies = wish.get("verify") == "on"
     if backend == "inductor":
-        return spec(backend, _inductor_options(author, wish, dynamic), fullgraph, dynamic, author.region_name)
+        return spec(backend, _inductor_options(author, wish, dynamic), fullgraph, dynamic, author.region_name, verifies)
     for name in wish:
         if name in ("mode", "cudagraphs", "shape_padding") or name.startswith("options."):
             named = backend if isinstance(backend, str) else author.named
             raise Refused(f"'{name}' is for inductor, and the backend is '{named}'")
     own = backend is author.backend
-    return spec(backend, {**author.by_mode, **author.explicit} if own else {}, fullgraph, dynamic, None)
+    return spec(backend, {**author.by_mode, **author.explicit} if own else {}, fullgraph, dynamic, None, verifies)
 
 
 class Variant:
@@ -149,7 +153,9 @@ def backend_classes() -> tuple[type, type]:
     if _classes is None:
         import torch
 
-        class Inductor(torch._TorchCompileInductorWrapper):
+        class Own:
+            spec: Spec
+
             def __eq__(self, other: object) -> bool:
                 return self is other
 
@@ -160,20 +166,15 @@ def backend_classes() -> tuple[type, type]:
 
             def __call__(self, model_: Any, inputs_: Any, **kwargs: Any) -> Any:
                 _refuse_collectives(model_)
-                return super().__call__(model_, inputs_, **kwargs)
+                if not self.spec.verifies:
+                    return super().__call__(model_, inputs_, **kwargs)
+                return verify.wrap(model_, lambda: super(Own, self).__call__(model_, inputs_, **kwargs), self.spec)
 
-        class Other(torch._TorchCompileWrapper):
-            def __eq__(self, other: object) -> bool:
-                return self is other
+        class Inductor(Own, torch._TorchCompileInductorWrapper):
+            pass
 
-            __hash__ = object.__hash__
-
-            def __deepcopy__(self, memo: Any) -> Any:
-                return self
-
-            def __call__(self, model_: Any, inputs_: Any, **kwargs: Any) -> Any:
-                _refuse_collectives(model_)
-                return super().__call__(model_, inputs_, **kwargs)
+        class Other(Own, torch._TorchCompileWrapper):
+            pass
 
         _classes = Inductor, Other
     return _classes
@@ -186,10 +187,11 @@ def _backend(wanted_spec: Spec) -> Any:
             made = inductor(None, dict(wanted_spec.values), wanted_spec.dynamic)
             if wanted_spec.region_name is not None:
                 made.name = wanted_spec.region_name
-            return made
-        fn = getattr(wanted_spec.made, "compiler_fn", wanted_spec.made)
-        made = other(fn, None, None, wanted_spec.dynamic)
-        made.kwargs = dict(getattr(wanted_spec.made, "kwargs", {}))
+        else:
+            fn = getattr(wanted_spec.made, "compiler_fn", wanted_spec.made)
+            made = other(fn, None, None, wanted_spec.dynamic)
+            made.kwargs = dict(getattr(wanted_spec.made, "kwargs", {}))
+        made.spec = wanted_spec
         return made
     except Exception as error:
         lines = str(error).splitlines()

@@ -28,6 +28,7 @@ from . import (
     roots,
     switch,
     units,
+    verify,
     wish,
 )
 from . import settings as text
@@ -82,6 +83,7 @@ def on_torch(torch: Any, session: str) -> None:
     compiles.wake_boundary = active.wake_boundary = boundary.wake
     active.thread, active.optimizers, active.wake_after = (lambda: boundary.thread), boundary.optimizers, boundary.wake_after
     active.is_measuring, active.is_by_call = lambda: proposals.running != 0, lambda: switch.by_call
+    verify.told = active.verified
     active.settings_now = lambda: text.key(switch.current)
     boundary.watch(torch)
     os.register_at_fork(after_in_child=_in_child)

@@ -43,7 +43,7 @@ static void test_toggle_keys_do_not_clash(void **state) {
         assert_null(strchr(keys, toggle));
         keys[strlen(keys)] = toggle;
     }
-    assert_string_equal(keys, "omfdcs");
+    assert_string_equal(keys, "omfdcsv");
 }
 
 static void test_every_value_of_a_live_setting_is_taken_as_it_is(void **state) {

@@ -169,11 +169,11 @@ static void test_footer(void **state) {
     (void)state;
     char text[512];
     footer_text(text, keymap_scopes(KEY_SCOPE_SETTINGS), 200);
-    assert_string_equal(text, "F1 help  m f d c s o toggle  A apply  u undo  b baseline  1-7 views "
+    assert_string_equal(text, "F1 help  m f d c s v o toggle  A apply  u undo  b baseline  1-7 views "
                               " P presets  p freeze  z zoom  e edit  @ log  q quit");
     footer_text(text, keymap_scopes(KEY_SCOPE_SETTINGS), 80);
     assert_string_equal(
-        text, "F1 help  m f d c s o toggle  A apply  u undo  b baseline  1-7 views  q quit");
+        text, "F1 help  m f d c s v o toggle  A apply  u undo  b baseline  1-7 views  q quit");
     unsigned deeper = keymap_scopes(KEY_SCOPE_SETTINGS) | 1u << KEY_SCOPE_DEEPER;
     footer_text(text, deeper, 40);
     assert_string_equal(text, "F1 help  Esc back  q quit");
@@ -194,7 +194,7 @@ static void test_help_lists_every_binding(void **state) {
     CLEANUP(buf_done) struct buf out = BUF_INIT;
     keymap_help(&out, EVERYTHING);
     assert_non_null(
-        strstr(buf_text(&out), "Settings\nm f d c s o\tstage the next value of a setting\n"));
+        strstr(buf_text(&out), "Settings\nm f d c s v o\tstage the next value of a setting\n"));
     assert_non_null(strstr(buf_text(&out), "F1 ? h\tthis help\n"));
     buf_clear(&out);
     keymap_help(&out, keymap_scopes(KEY_SCOPE_JOB));

@@ -248,6 +248,25 @@ static void what_is_compiled_again_and_again(void **state) {
     event_done(&event);
 }
 
+static void numbers_that_differ(void **state) {
+    struct job *job = *state;
+    struct event event = EVENT_INIT;
+    const char *active = "'t':%d,'rank':0,'unit':0,'name':'Net','units':1,'state':'on','since':1,'variant':0,'skipped':0,'limited':0,"
+                         "'ids':['0/0'],'settings':{'verify':'%s'}";
+    hello(job->store, 0);
+    compiled(job, 0);
+    tell(job->store, "active", active, 1, "same: 1 graph, error 3e-07");
+    assert_string_equal(told(job, NULL), "");
+    tell(job->store, "active", active, 2, "n/a: an input is a DTensor");
+    assert_string_equal(told(job, NULL), "");
+    tell(job->store, "active", active, 3, "differs: the output is 5 % off (the largest error)");
+    assert_string_equal(told(job, &event), "numbers ");
+    assert_string_equal(event_text(&event, "text"),
+                        "Net computes something else compiled than eager: the output is 5 % off (the largest error)");
+    event_done(&event);
+    assert_string_equal(told(job, NULL), ""); /* once */
+}
+
 static void slower_than_eager(void **state) {
     struct job *job = *state;
     hello(job->store, 0);
@@ -520,6 +539,7 @@ int main(void) {
         TEST(who_waits_for_a_rank_that_compiles),
         TEST(undecoded_causes_are_one_finding),
         TEST(what_is_compiled_again_and_again),
+        TEST(numbers_that_differ),
         TEST(slower_than_eager),
         TEST(nothing_compiled_is_told_after_a_while),
         TEST(a_rank_alone_with_something_new_is_told_at_once),
