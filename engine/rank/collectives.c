@@ -68,6 +68,12 @@ bool collectives_are_used(const struct collectives *collectives) {
     return collectives->told.version != 0;
 }
 
+void collectives_rest(struct collectives *collectives) {
+    if (!door_of(collectives) || !collectives->watched) return;
+    watch(collectives, COLLECTIVE_WATCH_CALLS);
+    collectives->sample = SAMPLE_NONE;
+}
+
 void collectives_end(struct collectives *collectives) {
     if (door_of(collectives)) watch(collectives, 0);
 }

@@ -52,6 +52,9 @@ void collectives_take(struct collectives *collectives, const struct collective_d
 /* NCCL has come, as the last turn saw it. */
 bool collectives_are_used(const struct collectives *collectives);
 
+/* Times are not taken before the next turn, and what a door has together with them is not counted. */
+void collectives_rest(struct collectives *collectives);
+
 /* NCCL or gloo is to leave us alone again. Stores only: a forked child may call it. */
 void collectives_end(struct collectives *collectives);
 

@@ -243,7 +243,9 @@ static void tell_collectives(uint64_t now_ns) {
     uint64_t wall_ns = (uint64_t)wall.tv_sec * UINT64_C(1000000000) + (uint64_t)wall.tv_nsec,
              step = gate_count(&core.gate);
     size_t size = collectives_turn(&core.nccl, now_ns, wall_ns, step, event, sizeof event);
-    if (!collectives_are_used(&core.nccl))
+    if (collectives_are_used(&core.nccl))
+        collectives_rest(&core.gloo);
+    else
         size = collectives_turn(&core.gloo, now_ns, wall_ns, step, event, sizeof event);
     if (size) frame_ring_push(&core.frames, FRAME_EVENT, event, size, &was_empty);
 }

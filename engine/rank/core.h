@@ -50,12 +50,11 @@ int core_join(const char *page_path, const char *key, uint32_t rank, uint32_t wo
 /* Starts the sender thread. */
 int core_start(const char *socket_path, const void *hello, size_t size, struct err *err);
 
-/* Opens the plugin that NCCL is to find (collectives.h); from core_start() on it counts. Before
- * NCCL makes its first communicator, and then only once. */
+/* Opens the plugin that NCCL is to find (collectives.h); from core_start() on it counts. Before NCCL
+ * makes its first communicator, and then only once. */
 int core_collectives(const char *plugin_path, struct err *err);
 
-/* Gloo's collectives are wanted: they are told once the bridge is there. After core_start(), between
- * two steps. */
+/* Gloo's collectives are wanted: they are told once the bridge is there. Between two steps. */
 void core_gloo(void);
 
 /* Sends what is left (200 ms at most), ends the thread, leaves the seat. Done by itself at exit. */
@@ -85,9 +84,8 @@ int core_bridge(const char *path, const char *torch, struct err *err);
  * value < 0 the time since the mark or boundary before. False: no such reading. */
 bool core_mark(uint32_t bit, double value);
 
-/* Phases of the step in progress (see phases.h), on the thread that steps; others are ignored.
- * Under the interpreter's lock. core_stepped: an optimizer that is not at a boundary has stepped.
- */
+/* Phases of the step in progress (see phases.h), on the thread that steps; others are ignored. Under
+ * the interpreter's lock. core_stepped: an optimizer that is not at a boundary has stepped. */
 void core_phase_begin(uint32_t bit);
 void core_phase_end(void);
 void core_stepped(void);

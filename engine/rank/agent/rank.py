@@ -85,12 +85,14 @@ def backend() -> str:
 
 def collectives(name: str, asked: str, has_bridge: bool) -> str | None:
     """Why nothing is told of those of this backend, or not yet; None: there are none, or NCCL's are told."""
-    if not name or ("nccl" in name and asked == "on"):
+    if not name:
         return None
-    if "nccl" in name or asked == "off":
-        return f"off: --collectives {'on' if 'nccl' in name else 'auto'} counts and times {name}'s"
+    if "nccl" in name:
+        return None if asked == "on" else "off: --collectives on counts and times NCCL's"
     if "gloo" not in name:
         return f"n/a: {name} tells nothing by itself"
+    if asked == "off":
+        return "off: --collectives auto counts and times gloo's"
     return "told once the library is there that counts torch's memory" if has_bridge else "n/a: gloo's are counted by torch's bridge (--bridge auto)"
 
 
