@@ -38,9 +38,10 @@ static void look_at(const struct snapshot *snapshot, const struct snapshot_rank 
     }
     if (isnan(rank->step_t)) return;
     wait->others++;
-    wait->stand += snapshot_idle_s(snapshot, rank) >= WAIT_S_LEAST / 2.0;
+    double idle_s = fmin(snapshot_idle_s(snapshot, rank), snapshot->now - rank->compiled_t); /* not while it compiled itself */
+    wait->stand += idle_s >= WAIT_S_LEAST / 2.0;
     wait->met += rank->compiled_t >= rank->step_t;
-    wait->waited_s = fmin(wait->waited_s, snapshot_idle_s(snapshot, rank));
+    wait->waited_s = fmin(wait->waited_s, idle_s);
     wait->usual_s = fmax(wait->usual_s, rank->p95_ms / 1e3);
 }
 
@@ -67,13 +68,14 @@ void find_waiting(const struct look *look) {
         if (who->compiling_why) finding_is_urgent(look);
         size_t waiting = alone ? wait.others : wait.stand;
         if (!alone && (since < WAIT_S_LEAST || !waiting)) continue;
-        struct finding *finding = finding_add(look, group->key, (struct finding){.rank = who->rank, .lost_s = since, .gain = NAN});
+        struct finding *finding = finding_add(look, group->key, (struct finding){.rank = who->rank, .lost_s = wait.met ? wait.waited_s : since, .gain = NAN});
         if (!finding) continue;
         finding->text = mem_printf("rank %d%s compiles%s%s%s since %.0f s%s%s; %zu rank%s wait%s", who->rank, alone ? " alone" : "",
                                    who->compiling[0] ? " " : "", who->compiling, who->compiling_why ? " again" : "", since,
                                    who->compiling_why ? ": " : "", who->compiling_why ? who->compiling_why : "", waiting,
                                    waiting > 1 ? "s" : "", waiting > 1 ? "" : "s");
-        finding->action = mem_strdup("Only this rank met something new: give all ranks the same shapes, or a longer time-out for collectives");
+        finding->action = mem_strdup(wait.met ? "The others have compiled theirs: it takes longer here; give the collectives a longer time-out if it may"
+                                              : "Only this rank met something new: give all ranks the same shapes, or a longer time-out for collectives");
         finding->evidence = mem_printf("%zu of %zu ranks compile, at step %" PRIu64, wait.compiling, group->rank_count,
                                        who->has_step ? who->step + 1 : 0);
     }

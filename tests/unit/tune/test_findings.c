@@ -216,6 +216,28 @@ static void who_waits_for_a_rank_that_compiles(void **state) {
     assert_string_equal(told(job, NULL), "");
 }
 
+static void all_compile_and_one_takes_longer(void **state) {
+    struct job *job = *state;
+    struct event event = EVENT_INIT;
+    double lost = 0;
+    for (int rank = 0; rank < 2; rank++) {
+        hello(job->store, rank);
+        compiled(job, rank);
+        train(job, rank, 10, 1, 2);
+    }
+    go_on(job, 10);
+    for (int rank = 0; rank < 2; rank++) compiling(job, rank, "begin");
+    job->t += 9;
+    compiling(job, 0, "end");
+    job->t += 2;
+    assert_string_equal(told(job, NULL), ""); /* waits since 2 s, not since 11 */
+    job->t += 4;
+    assert_string_equal(told(job, &event), "waiting ");
+    assert_non_null(strstr(event_text(&event, "action"), "The others have compiled theirs"));
+    assert_true(event_number(&event, "lost_s", &lost) && fabs(lost - 6) < 1e-6);
+    event_done(&event);
+}
+
 static void undecoded_causes_are_one_finding(void **state) {
     struct job *job = *state;
     hello(job->store, 0);
@@ -537,6 +559,7 @@ int main(void) {
         TEST(ranks_that_tell_no_phase_are_not_compared),
         TEST(a_rank_that_is_over_does_not_count),
         TEST(who_waits_for_a_rank_that_compiles),
+        TEST(all_compile_and_one_takes_longer),
         TEST(undecoded_causes_are_one_finding),
         TEST(what_is_compiled_again_and_again),
         TEST(numbers_that_differ),
