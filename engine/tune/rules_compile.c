@@ -69,23 +69,46 @@ void find_limit(const struct look *look) {
     }
 }
 
-/* Trains, and nothing is compiled. */
+/* Why the compiled code of a unit is not what trains, by the unit's state, and what to do about it. */
+static const struct {
+    const char *state, *action;
+} off[] = {
+    {"bypassed", "Call what torch.compile returned, by its __call__; another method, or the module itself, goes past it"},
+    {"never called", "Call what torch.compile returned, by its __call__; another method, or the module itself, goes past it"},
+    {"dropped", "Keep what torch.compile returned, and call that: the call changes nothing in what it is given"},
+    {"rebound", "Keep what torch.compile returned, and call that: something else has taken its place"},
+    {"eager", "Compile a module or function of your own around it: what torch leaves alone is not looked into"},
+};
+
+static const char *action_for(const struct snapshot_active *active) {
+    for (size_t i = 0; active->trouble && i < ARRAY_SIZE(off); i++)
+        if (strcmp(off[i].state, active->state ? active->state : "") == 0) return off[i].action;
+    return NULL;
+}
+
+static void find_off_in(const struct look *look, const struct snapshot_rank *rank) {
+    for (size_t i = 0; i < rank->active_count; i++) {
+        const struct snapshot_active *active = rank->actives[i];
+        const char *action = action_for(active);
+        if (!action) continue;
+        CLEANUP(cleanup_free) char *subject = mem_printf("%s %s", active->name, active->state);
+        struct finding *finding = finding_add(look, subject, (struct finding){.rank = -1, .lost_s = NAN, .gain = NAN});
+        if (!finding) continue;
+        finding->text = mem_printf("%s %s", active->name, active->trouble);
+        finding->action = mem_strdup(action);
+        finding->evidence = mem_printf("unit %" PRId64 " on rank %d, since step %" PRId64, active->unit, rank->rank, active->since);
+    }
+}
+
+/* Trains, and what is compiled is not what runs, or nothing is compiled. */
 void find_not_compiled(const struct look *look) {
     const struct snapshot *snapshot = look->snapshot;
-    const struct snapshot_rank *rank = NULL;
-    for (size_t i = 0; i < snapshot->rank_count && !rank; i++) {
-        const struct snapshot_rank *one = snapshot->ranks[i];
-        if (!one->compiles && one->steps >= NOT_COMPILED_STEPS && !one->variant) rank = one;
-    }
-    struct finding *finding = rank ? finding_add(look, NULL, (struct finding){.rank = -1, .lost_s = NAN, .gain = NAN}) : NULL;
-    if (!finding) return;
-    const struct snapshot_unit *unit = rank->units && rank->units->count ? &rank->units->units[0] : NULL;
-    if (unit) {
-        finding->text = mem_printf("%s is compiled by the script and never called that way: training runs eager", unit->name);
-        finding->action = mem_strdup("Call what torch.compile returned, by its __call__; another method, or the module itself, goes past it");
-        finding->evidence = mem_printf("%s:%" PRId64 ", no compilation in %" PRIu64 " steps", unit->file ? unit->file : "?",
-                                       unit->has_line ? unit->line : 0, rank->steps);
-    } else {
+    for (size_t i = 0; i < snapshot->rank_count; i++) {
+        const struct snapshot_rank *rank = snapshot->ranks[i];
+        if (rank->steps >= STEPS_LEAST) find_off_in(look, rank);
+        if (rank->compiles || rank->steps < NOT_COMPILED_STEPS || rank->variant || (rank->units && rank->units->count)) continue;
+        struct finding *finding = finding_add(look, NULL, (struct finding){.rank = -1, .lost_s = NAN, .gain = NAN});
+        if (!finding) continue;
         finding->text = mem_strdup("nothing is compiled");
         finding->action = mem_strdup("scope=whole or scope=regional compiles the model from here, and back");
         finding->evidence = mem_printf("no torch.compile in %" PRIu64 " steps", rank->steps);

@@ -35,7 +35,7 @@ FAULTS = {
     "limit": Fault("limit", "it runs eager", follows={"recompiles"}, first="recompiles"),
     "number": Fault("recompiles", "recompiled", follows={"limit"}),
     "off": Fault("off", "nothing is compiled", 80),
-    "past": Fault("off", "is compiled by the script and never called that way", 80),
+    "past": Fault("off", "is compiled for nothing: its code was never entered, yet its parameters are trained", 80),
     "straggler": Fault("straggler", "rank 1 is the slow one", 150, ranks=2),
     "waiting": Fault("waiting", "rank 1 alone compiles DistributedDataParallel, forward again since 1 s: size of", 40, ranks=2,
                      follows={"alone"}, first="alone"),

@@ -312,6 +312,26 @@ static void nothing_compiled_is_told_after_a_while(void **state) {
     assert_string_equal(told(job, NULL), "off ");
 }
 
+static void what_is_compiled_and_does_not_run(void **state) {
+    struct job *job = *state;
+    struct event event = EVENT_INIT;
+    const char *active = "'t':1,'rank':0,'unit':0,'name':'Net','units':1,'state':'%s','since':1,'variant':0,'skipped':0,'limited':0,"
+                         "'trouble':'is compiled for nothing: why'";
+    hello(job->store, 0);
+    tell(job->store, "active", active, "bypassed");
+    train(job, 0, 19, 1, 2);
+    go_on(job, 19);
+    assert_string_equal(told(job, NULL), "");
+    train(job, 0, 1, 1, 2);
+    go_on(job, 1);
+    assert_string_equal(told(job, &event), "off ");
+    assert_string_equal(event_text(&event, "text"), "Net is compiled for nothing: why");
+    assert_non_null(strstr(event_text(&event, "action"), "Call what torch.compile returned"));
+    event_done(&event);
+    tell(job->store, "active", active, "limit"); /* a rule of its own */
+    assert_string_equal(told(job, NULL), "");
+}
+
 /* A recompile in the step that is under way, which takes so long. */
 static void recompiled(struct job *job, int rank, const char *now, double ms) {
     tell(job->store, "compile",
@@ -564,6 +584,7 @@ int main(void) {
         TEST(what_is_compiled_again_and_again),
         TEST(numbers_that_differ),
         TEST(slower_than_eager),
+        TEST(what_is_compiled_and_does_not_run),
         TEST(nothing_compiled_is_told_after_a_while),
         TEST(a_rank_alone_with_something_new_is_told_at_once),
         TEST(ranks_that_met_the_same_in_this_step_are_not_alone),
