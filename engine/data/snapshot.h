@@ -168,7 +168,7 @@ struct snapshot_rank {
     double cpu_most;                               /* the most of any step */
     double reserved, reserved_peak, retries, ooms; /* of the devices */
     struct growth_figures growth, rss_growth;      /* of torch's memory; of the process's */
-    struct traffic_figures traffic;                /* what NCCL does in a step */
+    struct traffic_figures traffic;                /* its collectives in a step */
     double rss_over_eager;           /* rss less that of its last eager step; NaN when none ran */
     struct snapshot_speedup speedup; /* of the settings in force */
     uint64_t dropped[3];             /* enum store_loss: steps, events, bad */
