@@ -43,7 +43,7 @@ FAULTS = {
     "leak": Fault("memory", "a step, without end: a leak?", 250),
     "breaks": Fault("breaks", "the graph breaks at faults.py:", 120),
     "guards": Fault("guards", "guards take ", 200),
-    "optimizer": Fault("optimizer", "of the step is the optimizer's: compiling the model can give", 100),
+    "optimizer": Fault("optimizer", "of the step comes after the backward, until the optimizer is through: compiling the model can give", 100),
     "dear": Fault("recompiles", "recompiled once, 1"),
     "back": Fault("recompiles", "recompiled 2 times", 55),
     "slower": Fault("slower", "is slower than eager", 2000, args=("--baseline", "on")),
