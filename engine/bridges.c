@@ -117,7 +117,7 @@ static int run_compiler(struct bridge_build *build, const char *compiler, const 
     CLEANUP(cleanup_free) char *which = mem_printf("-D_GLIBCXX_USE_CXX11_ABI=%d", abi != 0);
     char *argv[] = {"/bin/sh", "-c", (char *)script, "sh", build->library, build->words, (char *)compiler, "-O2", "-DNDEBUG", "-fPIC",
                     "-shared", "-fvisibility=hidden", "-fvisibility-inlines-hidden", which, "-w", "-isystem", headers, ours, source,
-                    libraries, "-lc10", NULL};
+                    libraries, "-lc10", "-ltorch_cpu", NULL};
     return spawn(build, argv);
 }
 

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -201,6 +202,10 @@ static void wish(struct app *app, const struct canvas *canvas) {
     ours->hidden = app->view.is_tape && app->snapshot->output_total == 0 ? 1u << PLACE_OUTPUT : 0;
     ours->has_view = app->open_view != VIEW_OVERVIEW;
     ours->has_detail = ours->has_view && focus && focus->detail;
+    int panel = panel_of_view(app->open_view);
+    struct table *table =
+        ours->has_detail && focus->table ? focus->table(app->states[panel]) : NULL;
+    ours->view_rows = table ? (int)table_count(table) : INT_MAX / 2;
     ours->has_staged =
         app->staging.change.count > 0 || app->message[0] || app->purpose != PURPOSE_NONE;
 }

@@ -268,7 +268,7 @@ static void overview(struct layout *layout, const struct layout_wish *wish, stru
     }
 }
 
-/* A view and, beside or under it, more about its row. */
+/* A view and, beside or under it, more about its row: a third of the room, or what a short table leaves. */
 static void view(struct layout *layout, const struct layout_wish *wish, struct rect body) {
     struct rect *detail = &layout->places[PLACE_DETAIL];
     if (wish->has_detail && body.width >= WIDE_WIDTH && body.height >= 3) {
@@ -277,7 +277,8 @@ static void view(struct layout *layout, const struct layout_wish *wish, struct r
         divide(layout, body.width - width - 1, body.y, body.height);
         body.width -= width + 1;
     } else if (wish->has_detail && body.height >= 12) {
-        int height = most_of(5, body.height / 3);
+        int left = least_of(body.height - (TITLE + 1 + wish->view_rows), body.height * 2 / 3);
+        int height = most_of(5, most_of(left, body.height / 3));
         *detail = (struct rect){0, body.y + body.height - height, body.width, height};
         body.height -= height;
     }

@@ -39,6 +39,7 @@ struct layout_wish {
     enum place focus;                             /* of the overview; PLACE_COUNT: none */
     enum place zoom;                              /* this place alone; PLACE_COUNT: none */
     bool has_view, has_detail; /* a view instead of the overview, with more about its row */
+    int view_rows;             /* that the view's table has */
     bool has_staged;           /* the staged row stays in sight in views and zooms too */
 };
 

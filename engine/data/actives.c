@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/data/actives.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "engine/base/buf.h"
@@ -61,6 +62,7 @@ static struct snapshot_active *shown_new(const struct event *event) {
     event_int(event, "calls", &shown->calls);
     event_int(event, "compiled", &shown->compiled);
     event_int(event, "entered", &shown->entered);
+    if (!event_number(event, "lookup_us", &shown->lookup_us)) shown->lookup_us = NAN;
     event_int(event, "skipped", &shown->skipped);
     event_int(event, "limited", &shown->limited);
     shown->has_ran = event_int(event, "ran", &ran);

@@ -103,6 +103,7 @@ struct snapshot_active {
     int64_t since;       /* steps that were done when it came to be so */
     bool has_looked;     /* looked, calls, compiled, entered: in the steps that were looked at */
     int64_t looked, calls, compiled, entered;
+    double lookup_us;         /* all look-ups of compiled code in a step; NaN: not told */
     int64_t skipped, limited; /* frames */
     bool has_ran;
     uint32_t ran;    /* settings that the code which ran was compiled under */
@@ -153,6 +154,8 @@ struct snapshot_rank {
     char compiling_phase[16];           /* as in compile events; "": not told */
     double compiling_last_ms;           /* what the same took before; NaN: not known */
     const char *compiling_why;          /* again, why; NULL: not told */
+    double helpers_cpu_ms, helpers_rss, helpers_peak; /* what compiles for it in other processes */
+    int64_t helpers;                    /* processes that do so now; their figures: NaN, not told */
     double compiled_t;                  /* when one last began or ended; NaN: none was told */
     double data_ms, forward_ms, backward_ms, optimizer_ms; /* of the last step */
     double own_ms, own_all_ms; /* inductop itself: in a clean step, mean; in all so far */
@@ -165,7 +168,7 @@ struct snapshot_rank {
     double cpu_most;                               /* the most of any step */
     double reserved, reserved_peak, retries, ooms; /* of the devices */
     struct growth_figures growth, rss_growth;      /* of torch's memory; of the process's */
-    struct traffic_figures traffic;                /* what NCCL does in a step */
+    struct traffic_figures traffic;                /* its collectives in a step */
     double rss_over_eager;           /* rss less that of its last eager step; NaN when none ran */
     struct snapshot_speedup speedup; /* of the settings in force */
     uint64_t dropped[3];             /* enum store_loss: steps, events, bad */

@@ -109,14 +109,14 @@ static void set_last(struct snapshot_group *group, const struct snapshot_rank *c
     group->skew_ms = NAN;
     for (size_t i = 0; i < group->rank_count; i++) {
         size_t at = group->ranks[i];
-        double ms = ranks[at]->traffic.ms;
+        double ms = ranks[at]->traffic.meeting_ms;
         if (isnan(ms) || snapshot_is_over(ranks[at])) continue;
-        if (!count || ms < ranks[group->last]->traffic.ms) group->last = at;
+        if (!count || ms < ranks[group->last]->traffic.meeting_ms) group->last = at;
         most = fmax(most, ms);
         count++;
     }
     group->has_last = count > 1;
-    if (group->has_last) group->skew_ms = most - ranks[group->last]->traffic.ms;
+    if (group->has_last) group->skew_ms = most - ranks[group->last]->traffic.meeting_ms;
 }
 
 static const struct snapshot_pairs *pairs_of(const struct snapshot_pairs **frozen,

@@ -245,6 +245,13 @@ static void set_compiling(struct snapshot_rank *rank, const struct process *proc
     memcpy(rank->compiling_phase, process->compiling.phase, sizeof rank->compiling_phase);
 }
 
+static void set_helpers(struct snapshot_rank *rank, const struct store_helpers *helpers) {
+    rank->helpers = helpers->processes;
+    rank->helpers_cpu_ms = helpers->is_told ? helpers->cpu_ms : NAN;
+    rank->helpers_rss = helpers->is_told ? (double)helpers->rss : NAN;
+    rank->helpers_peak = helpers->is_told ? (double)helpers->rss_peak : NAN;
+}
+
 const struct snapshot_rank *freeze_rank(struct store *store, size_t i) {
     struct process *process = store->processes[i];
     const struct store_rank *facts = &process->facts;
@@ -270,6 +277,7 @@ const struct snapshot_rank *freeze_rank(struct store *store, size_t i) {
     shown->variant = facts->variant;
     memcpy(shown->dropped, facts->dropped, sizeof shown->dropped);
     set_compiling(shown, process);
+    set_helpers(shown, &facts->helpers);
     set_pace(shown, &process->pace);
     set_readings(shown, &process->pace);
     set_memory(shown, &process->memory);

@@ -62,6 +62,13 @@ enum store_loss {
     STORE_LOSS_COUNT
 };
 
+/* What compiles for a rank in other processes, as its helpers event tells. */
+struct store_helpers {
+    bool is_told;
+    double cpu_ms;
+    int64_t processes, rss, rss_peak;
+};
+
 /* Texts are NULL, and has_... false, for what was not told. */
 struct store_rank {
     const char *group;
@@ -75,6 +82,7 @@ struct store_rank {
     uint64_t steps;   /* step events */
     uint64_t dropped[STORE_LOSS_COUNT];
     size_t unit_count, use_count;
+    struct store_helpers helpers;
 };
 
 struct store_unit {

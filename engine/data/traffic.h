@@ -3,7 +3,8 @@
  *
  * A rank that arrives late finds the others waiting and is through at once: of the ranks of a group
  * the one with the least time in collectives is the one that the others wait for. No clocks have to
- * agree for that.
+ * agree for that. Only those collectives say so in which nobody is through before the last has
+ * come: the root of a broadcast is.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_DATA_TRAFFIC_H
 #define INDUCTOP_DATA_TRAFFIC_H
@@ -14,11 +15,11 @@
 struct event;
 
 /* Of the last second, a step each; NaN: not told. `ms` is in collectives, waiting for other ranks
- * included, from the last second that had times. */
+ * included, from the last second that had times; `meeting_ms` in those that all wait in. */
 struct traffic_figures {
-    double count, bytes, host_ms, ms;
-    uint64_t captured; /* calls in CUDA graphs, whose replays are not seen */
-    uint64_t api;      /* version of NCCL's interface, 0: NCCL has told nothing */
+    double count, bytes, host_ms, ms, meeting_ms;
+    const char *backend; /* "NCCL" or "gloo"; NULL: nothing was told */
+    uint64_t captured;   /* calls in CUDA graphs, whose replays are not seen */
     uint64_t dropped;
 };
 

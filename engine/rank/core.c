@@ -39,6 +39,7 @@ static struct core {
     _Atomic enum bridge_state bridge_state;
     struct bridge bridge;
     char bridge_path[PATH_MAX], bridge_torch[64];
+    bool is_gloo_wanted;
 
     struct core_hooks hooks;
     struct page *page;
@@ -48,7 +49,7 @@ static struct core {
     struct step_ring steps;
     struct frame_ring frames;
     struct states states;
-    struct collectives collectives;
+    struct collectives nccl, gloo;
 } core;
 
 static uint64_t get(_Atomic uint64_t *counter) {
@@ -135,7 +136,8 @@ static void in_parent(void) {
 /* Nothing here but stores and close(): the child of a process with threads may do no more. */
 static void in_child(void) {
     sender_after_fork_in_child(&core.sender);
-    collectives_end(&core.collectives);
+    collectives_end(&core.nccl);
+    collectives_end(&core.gloo);
     atomic_store(&core.is_forked, true);
     atomic_store(&core.is_in_step, false);
     memory_done(&core.memory);
@@ -228,19 +230,23 @@ static void fill_beat(struct beat_record *ret_beat) {
 }
 
 int core_collectives(const char *plugin_path, struct err *err) {
-    return collectives_open(&core.collectives, plugin_path, err);
+    return collectives_open(&core.nccl, plugin_path, err);
 }
 
-/* In the sender's thread. */
+/* In the sender's thread. One of the two is told: next to NCCL's, gloo's are what a job does by the
+ * way. */
 static void tell_collectives(uint64_t now_ns) {
     static char event[COLLECTIVES_EVENT_ROOM];
     struct timespec wall;
     bool was_empty;
     clock_gettime(CLOCK_REALTIME, &wall);
-    size_t size =
-        collectives_turn(&core.collectives, now_ns,
-                         (uint64_t)wall.tv_sec * UINT64_C(1000000000) + (uint64_t)wall.tv_nsec,
-                         gate_count(&core.gate), event, sizeof event);
+    uint64_t wall_ns = (uint64_t)wall.tv_sec * UINT64_C(1000000000) + (uint64_t)wall.tv_nsec,
+             step = gate_count(&core.gate);
+    size_t size = collectives_turn(&core.nccl, now_ns, wall_ns, step, event, sizeof event);
+    if (collectives_are_used(&core.nccl))
+        collectives_rest(&core.gloo);
+    else
+        size = collectives_turn(&core.gloo, now_ns, wall_ns, step, event, sizeof event);
     if (size) frame_ring_push(&core.frames, FRAME_EVENT, event, size, &was_empty);
 }
 
@@ -257,7 +263,8 @@ int core_start(const char *socket_path, const void *hello, size_t size, struct e
         .fill_beat = fill_beat,
         .each_beat = tell_collectives,
     };
-    collectives_begin(&core.collectives, gate_count(&core.gate));
+    collectives_begin(&core.nccl, gate_count(&core.gate));
+    collectives_begin(&core.gloo, gate_count(&core.gate));
     int failed = sender_start(&core.sender, &from, socket_path, hello, size);
     return failed ? err_set_errno(err, failed, "could not start the sender") : 0;
 }
@@ -265,11 +272,27 @@ int core_start(const char *socket_path, const void *hello, size_t size, struct e
 void core_stop(void) {
     if (!core.is_set_up || atomic_load(&core.is_forked) || core.owner != getpid()) return;
     sender_stop(&core.sender);
-    collectives_end(&core.collectives);
+    collectives_end(&core.nccl);
+    collectives_end(&core.gloo);
     gate_leave(&core.gate);
 }
 
 /* ---- the bridge to libtorch */
+
+static void begin_gloo(void) {
+    bool is_there = atomic_load(&core.bridge_state) == BRIDGE_COUNTS;
+    if (!core.is_gloo_wanted || !core.is_set_up || !is_there) return;
+    const struct collective_door *door = core.bridge.table->gloo();
+    if (door)
+        collectives_take(&core.gloo, door, gate_count(&core.gate));
+    else
+        core_fault();
+}
+
+void core_gloo(void) {
+    core.is_gloo_wanted = true;
+    begin_gloo();
+}
 
 int core_bridge(const char *path, const char *torch, struct err *err) {
     enum bridge_state state = atomic_load(&core.bridge_state);
@@ -277,8 +300,10 @@ int core_bridge(const char *path, const char *torch, struct err *err) {
     if (state == BRIDGE_AWAITED || state == BRIDGE_IS_THERE) return 0;
     if (access(path, F_OK) == 0) {
         int rc = bridge_load(&core.bridge, path, torch, err);
-        if (rc == 0) atomic_store(&core.bridge_state, BRIDGE_COUNTS);
-        return rc ? rc : 1;
+        if (rc) return rc;
+        atomic_store(&core.bridge_state, BRIDGE_COUNTS);
+        begin_gloo();
+        return 1;
     }
     if (strlen(path) >= sizeof core.bridge_path || strlen(torch) >= sizeof core.bridge_torch)
         return err_set(err, ERR_LIMIT, "the path of the bridge is too long");
@@ -294,6 +319,7 @@ static void bridge_came(uint64_t count) {
     core_dirty(STEP_WHY_PREPARE);
     int rc = bridge_load(&core.bridge, core.bridge_path, core.bridge_torch, &err);
     atomic_store(&core.bridge_state, rc ? BRIDGE_NONE : BRIDGE_COUNTS);
+    begin_gloo();
     if (core.hooks.bridged) core.hooks.bridged(count, rc ? err.message : NULL);
 }
 

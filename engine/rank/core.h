@@ -54,6 +54,9 @@ int core_start(const char *socket_path, const void *hello, size_t size, struct e
  * makes its first communicator, and then only once. */
 int core_collectives(const char *plugin_path, struct err *err);
 
+/* Gloo's collectives are wanted: they are told once the bridge is there. Between two steps. */
+void core_gloo(void);
+
 /* Sends what is left (200 ms at most), ends the thread, leaves the seat. Done by itself at exit. */
 void core_stop(void);
 

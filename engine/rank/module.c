@@ -243,6 +243,12 @@ static PyObject *py_collectives(PyObject *self, PyObject *const *args, Py_ssize_
     Py_RETURN_NONE;
 }
 
+static PyObject *py_gloo(PyObject *self, PyObject *unused) {
+    (void)self, (void)unused;
+    core_gloo();
+    Py_RETURN_NONE;
+}
+
 static PyObject *py_stop(PyObject *self, PyObject *unused) {
     (void)self, (void)unused;
     Py_BEGIN_ALLOW_THREADS core_stop();
@@ -402,6 +408,7 @@ static PyMethodDef methods[] = {
      "start(socket_path, hello) -> bool: start the sender; never waits"},
     {"collectives", FASTCALL(py_collectives), METH_FASTCALL,
      "collectives(plugin_path): open the plugin that NCCL is to find; before NCCL comes"},
+    {"gloo", py_gloo, METH_NOARGS, "gloo(): tell gloo's collectives, once there is a bridge"},
     {"callbacks", FASTCALL(py_callbacks), METH_FASTCALL,
      "callbacks(prepare, apply, outcome, plan): called inside step()"},
     {"plan_next", FASTCALL(py_plan_next), METH_FASTCALL,

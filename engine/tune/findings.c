@@ -30,6 +30,7 @@ static const struct rule {
     {"recompiles", find_recompiles},
     {"limit", find_limit},
     {"breaks", find_breaks},
+    {"guards", find_guards},
     {"off", find_not_compiled},
     {"straggler", find_straggler},
     {"skew", find_skew, .patience_s = 15},

@@ -50,6 +50,7 @@ void find_recompiles(const struct look *look); /* rules_compile.c */
 void find_limit(const struct look *look);
 void find_not_compiled(const struct look *look);
 void find_breaks(const struct look *look);
+void find_guards(const struct look *look);
 void find_numbers(const struct look *look);
 void find_stuck(const struct look *look);
 

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/attr.h"
@@ -18,6 +19,10 @@ enum {
     STUCK_FIRST_S = 900, /* when nothing was compiled before that says how long it takes */
     STUCK_TIMES = 5,     /* as long as the longest so far */
 };
+
+static const double guard_share_least = 0.1; /* of the step's time */
+static const double guard_us_least = 100;    /* a call: well above the 20 to 40 that it takes with few guards */
+enum { GUARD_LOOKS_LEAST = 4 };
 
 /* Of the step of most ranks; NaN when none has a median. */
 static double step_ms(const struct snapshot *snapshot) {
@@ -146,6 +151,55 @@ void find_breaks(const struct look *look) {
                                        one->rank_count > 1 ? "s" : "", one->ranks);
     }
 }
+
+/* ---- guards */
+
+static bool has_word(const char *words, const char *word) {
+    size_t size = strlen(word);
+    for (const char *at = words; at && (at = strstr(at, word)); at += size)
+        if ((at == words || at[-1] == ' ') && (at[size] == ' ' || !at[size])) return true;
+    return false;
+}
+
+/* Of the versions that ran; 0: not known. */
+static long guards_of(const struct snapshot *snapshot, const struct snapshot_rank *rank, const struct snapshot_active *active) {
+    long guards = 0;
+    for (size_t i = 0; i < snapshot->compile_count; i++) {
+        const struct snapshot_compile *compile = snapshot->compiles[i];
+        const char *count = snapshot_pair(compile->graph, "guards");
+        if (compile->rank == rank->rank && compile->id && count && has_word(active->ids, compile->id)) guards += strtol(count, NULL, 10);
+    }
+    return guards;
+}
+
+static void judge_guards(const struct look *look, const struct snapshot_rank *rank, const struct snapshot_active *active) {
+    const struct snapshot_use *use = rules_use(rank);
+    double ms = active->lookup_us / 1e3, calls = (double)active->calls / (double)active->looked;
+    if (!use || use->clean < STEPS_LEAST || active->looked < GUARD_LOOKS_LEAST) return;
+    if (!(ms >= guard_share_least * use->median_ms) || !(active->lookup_us >= guard_us_least * calls)) return;
+    double lost_s = ms * (double)use->steps / 1e3;
+    struct finding *finding = finding_add(look, active->name, (struct finding){.rank = -1, .lost_s = lost_s, .gain = NAN});
+    if (!finding) return;
+    long guards = guards_of(look->snapshot, rank, active);
+    finding->text = mem_printf("guards take %.0f %% of the step: %.2f of %.2f ms go by before %s runs what is compiled",
+                               100 * ms / use->median_ms, ms, use->median_ms, active->name);
+    finding->action = mem_strdup("Fewer modules, numbers and globals for the forward to read; or, unsafe, since a module that changes goes "
+                                 "unnoticed then: options={\"guard_filter_fn\": torch.compiler.skip_guard_on_all_nn_modules_unsafe} (torch 2.8)");
+    finding->evidence = mem_printf("rank %d: %ld guards, %.1f look-ups a step, measured in %" PRId64 " steps, the least", rank->rank, guards,
+                                   calls, active->looked);
+}
+
+/* Whether compiled code still fits is asked at each call, and everything that it was compiled for is looked at. */
+void find_guards(const struct look *look) {
+    const struct snapshot *snapshot = look->snapshot;
+    for (size_t i = 0; i < snapshot->rank_count; i++)
+        for (size_t k = 0; k < snapshot->ranks[i]->active_count; k++) {
+            const struct snapshot_active *active = snapshot->ranks[i]->actives[k];
+            if (active->has_looked && !isnan(active->lookup_us)) judge_guards(look, snapshot->ranks[i], active);
+        }
+}
+
+/* ---- numbers */
 
 /* What is compiled computes something else than eager (verify=on). */
 void find_numbers(const struct look *look) {

@@ -238,6 +238,6 @@ void find_skew(const struct look *look) {
         finding->text = mem_printf("rank %d is waited for: the others stand in collectives, up to %.2f ms of a step of %.2f", last->rank,
                                    group->skew_ms, group->median_ms);
         finding->action = mem_strdup("Look at what only it does (logging, checkpoints, longer samples), its host and its device");
-        finding->evidence = mem_printf("time in collectives by rank, %.2f ms on rank %d", last->traffic.ms, last->rank);
+        finding->evidence = mem_printf("time by rank in collectives that all wait in, %.2f ms on rank %d", last->traffic.meeting_ms, last->rank);
     }
 }

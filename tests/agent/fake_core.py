@@ -51,6 +51,10 @@ def collectives(plugin_path: str) -> None:
     pass
 
 
+def gloo() -> None:
+    pass
+
+
 def callbacks(prepare: Any, apply: Any, outcome: Any, plan: Any) -> None:
     _call.update(prepare=prepare, apply=apply, outcome=outcome, plan=plan)
 

@@ -77,6 +77,7 @@ def test_states_of_a_unit(job, name):
     if not trouble:
         assert not any("trouble" in one for one in done.of("active")), done.of("active")
     if state in ("on", "partly"):
+        assert (told.get("lookup_us", 0) > 0) == (state == "on"), told  # what is partly eager comes to compiled code in its own time
         assert told["compiled"] == told["calls"] == told["looked"] >= 2 and told["ran"] == 0 and told["ids"], told
         assert told["entered"] == told["calls"] * (2 if name == "on with a break" else 1), told
     if state in ("bypassed", "never called", "part"):

@@ -34,7 +34,7 @@ def abi() -> str:
 
 def build(to: Path, source: str = "engine/rank/bridge/bridge.cc", *more: str) -> Path:
     command = [COMPILER, "-std=c++20", "-O2", "-DNDEBUG", "-fPIC", "-shared", "-fvisibility=hidden", f"-D_GLIBCXX_USE_CXX11_ABI={abi()}"]
-    command += ["-isystem", str(torch_folder / "include"), f"-I{ROOT}", str(ROOT / source), "-o", str(to), f"-L{torch_folder / 'lib'}", "-lc10", *more]
+    command += ["-isystem", str(torch_folder / "include"), f"-I{ROOT}", str(ROOT / source), "-o", str(to), f"-L{torch_folder / 'lib'}", "-lc10", "-ltorch_cpu", *more]
     subprocess.run(command, check=True)
     return to
 
@@ -60,7 +60,7 @@ class Device(ctypes.Structure):
 class Table(ctypes.Structure):
     _fields_ = [("abi", ctypes.c_uint32), ("size", ctypes.c_uint32), ("torch", ctypes.c_char_p), ("cpu_count", ctypes.CFUNCTYPE(ctypes.c_int)),
                 ("cpu_read", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Cpu))), ("device_read", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Device))),
-                ("fault", ctypes.CFUNCTYPE(ctypes.c_char_p))]
+                ("fault", ctypes.CFUNCTYPE(ctypes.c_char_p)), ("gloo", ctypes.CFUNCTYPE(ctypes.c_void_p))]
 
 def enter(path=None):
     entry = ctypes.CDLL(path or os.environ["BRIDGE"]).inductop_bridge
@@ -310,6 +310,125 @@ def test_devices_are_summed_up_and_a_missing_one_is_none(script, tmp_path):
     """,
         bridge,
     )
+
+
+# Gloo's collectives. One rank alone has them all, but for those that need another.
+GLOO = """
+import torch.distributed as dist
+
+FUNCS = "Broadcast Reduce AllGather ReduceScatter AllReduce SendRecv Send Recv AlltoAll AllGatherV Gather Scatter Barrier other".split()
+
+class Func(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in ("count", "bytes", "host_ns", "timed", "timed_ns")]
+
+class Figures(ctypes.Structure):
+    _fields_ = [("funcs", Func * len(FUNCS))] + [(n, ctypes.c_uint64) for n in "captured comms ranks version dropped strange".split()]
+
+class Door(ctypes.Structure):
+    _fields_ = [("version", ctypes.c_uint32), ("backend", ctypes.c_char_p), ("has_both", ctypes.c_bool), ("watch", ctypes.CFUNCTYPE(None, ctypes.c_uint)),
+                ("read", ctypes.CFUNCTYPE(None, ctypes.POINTER(Figures)))]
+
+def listen():
+    global door
+    door = ctypes.cast(enter().gloo(), ctypes.POINTER(Door)).contents
+    door.watch(3)
+
+def told():
+    figures = Figures()
+    door.read(figures)
+    return {name: (of.count, of.bytes, of.timed) for name, of in zip(FUNCS, figures.funcs) if of.count}
+
+def group():
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+
+def collect():
+    dist.all_reduce(torch.ones(1000))
+    dist.all_reduce(torch.ones(10, dtype=torch.float64), async_op=True).wait()
+    dist.broadcast(torch.ones(50), 0)
+    dist.all_gather([torch.empty(5)], torch.ones(5))
+    dist.reduce(torch.ones(7), 0)
+    dist.all_to_all_single(torch.empty(6), torch.ones(6))
+    dist.barrier()
+
+KNOWN = {"AllReduce": (2, 4080, 2), "Broadcast": (1, 200, 1), "AllGather": (1, 20, 1), "Reduce": (1, 28, 1), "AlltoAll": (1, 24, 1), "Barrier": (1, 0, 1)}
+"""
+
+
+def test_gloos_collectives_are_counted_by_hand(script):
+    """From the call on that begins it, though threads and group were there before; ranges of others do not count; a fork is quiet."""
+    script(
+        GLOO
+        + """
+import time
+group()
+collect()
+listen()
+assert door.backend == b"gloo" and not told()
+end = time.monotonic() + 20
+collect()
+while told() != KNOWN and time.monotonic() < end:
+    time.sleep(0.01)  # the range ends on gloo's thread, when the job has its result already
+assert told() == KNOWN, told()
+with torch.profiler.record_function("gloo:no such collective"), torch.profiler.record_function("mine"):
+    pass
+listen()  # once more changes nothing
+assert told() == {**KNOWN, "other": (1, 0, 1)}, told()
+sparse = torch.ones(4).to_sparse()
+dist.all_reduce(sparse)
+while told()["AllReduce"] != (3, 4080, 3) and time.monotonic() < end:
+    time.sleep(0.01)
+assert told()["AllReduce"] == (3, 4080, 3), told()
+before = told()
+for nothing in 1, 0:
+    door.watch(nothing)
+    collect()
+    assert told() == before
+door.watch(3)
+dist.barrier()
+assert told()["Barrier"][0] == 2, told()
+before = told()
+door.watch(0)
+pid = os.fork()
+if pid == 0:
+    with torch.profiler.record_function("gloo:barrier"):
+        ok = train() and told() == before
+    os._exit(0 if ok else 1)
+assert os.waitpid(pid, 0)[1] == 0
+dist.destroy_process_group()
+"""
+    )
+
+
+def test_results_and_profiles_are_those_without_the_listener(script):
+    """Nothing of us in what torch.profiler records, or in what it is asked about itself."""
+    text = """
+if os.environ["LISTENS"] == "1":
+    listen()
+os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # the profiler talks
+group()
+model = torch.nn.parallel.DistributedDataParallel(net())
+asked = [torch.autograd._profiler_enabled()]
+weights = train(6, model)
+with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True) as profile:
+    collect()
+    weights += train(2, model)
+    with torch.profiler.record_function("mine"):
+        torch.ones(3).sum()
+asked.append(torch.autograd._profiler_enabled())
+weights += train(2, model)
+names = {}
+for event in profile.events():
+    key = f"{event.name} {event.input_shapes}"
+    names[key] = names.get(key, 0) + 1
+assert any(name.startswith("gloo:all_reduce") for name in names) and any(name.startswith("mine") for name in names)
+dist.barrier()
+dist.destroy_process_group()
+if os.environ["LISTENS"] == "1":
+    assert told()["AllReduce"][0] > 10
+import json
+print(json.dumps([weights, asked, names], sort_keys=True))
+"""
+    assert script(GLOO + text, LISTENS="1") == script(GLOO + text, LISTENS="0")
 
 
 @pytest.mark.slow

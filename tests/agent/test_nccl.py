@@ -93,8 +93,18 @@ def test_a_profiler_inside_a_net_plugin_is_left_alone(nccl, tmp_path):
 
 
 def test_opened_only_where_it_was_asked_for(nccl):
-    for start in ({}, {"collectives": "off"}, {"collectives": True}):
+    for start in ({}, {"collectives": "off"}, {"collectives": "auto"}, {"collectives": True}):
         nccl.module.begin(CUDA, start)
         assert nccl.opened == []
     nccl.module.begin(CUDA, {"collectives": "on"})
     assert nccl.opened == [nccl.module.PLUGIN]
+
+
+@pytest.mark.parametrize("backend, asked, has_bridge, begins", [
+    ("", "auto", True, None), ("nccl", "on", False, None), ("nccl", "auto", True, "off: --collectives on counts"),
+    ("cpu:gloo,cuda:nccl", "off", True, "off: --collectives on"), ("gloo", "off", True, "off: --collectives auto counts and times gloo's"),
+    ("gloo", "auto", False, "n/a: gloo's are counted by"), ("gloo", "on", True, "told once"), ("mpi", "off", True, "n/a: mpi"),
+])  # fmt: skip
+def test_why_nothing_is_told_is_said(nccl, backend, asked, has_bridge, begins):
+    reason = import_module("agent_alone.rank").collectives(backend, asked, has_bridge)
+    assert reason is None if begins is None else reason.startswith(begins)

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import re
 
+from .conftest import torch_has
+
 BITS = """
 import hashlib, io, json, sys, torch
 from torch.optim.swa_utils import AveragedModel
@@ -111,6 +113,7 @@ def test_keys_are_the_same_in_every_mode(job):
     assert done.out == "1\n" and [e["status"] for e in done.of("switch")] == ["applied"] * 5
 
 
+TELLS_GUARDS = torch_has("_dynamo/utils.py", "guard_latency_us")
 COMPILES = """
 import torch
 import torch._functorch.config
@@ -136,3 +139,5 @@ def test_a_compilation_tells_what_it_does_just_now(job):
     first = told["0/0", "forward"]
     assert first[1:3] == ["dynamo", "aot"] and first[-2] == "guards", told
     assert len({id for id, _ in told}) == 2, told  # the second size is compiled again
+    graphs = [one["graph"] for one in done.of("compile") if one["trigger"] != "backward"]
+    assert all(graph["guards"] > 0 and ("guard_us" in graph) == TELLS_GUARDS and graph.get("guard_us", 1) > 0 for graph in graphs), graphs

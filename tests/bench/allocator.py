@@ -29,7 +29,7 @@ def build(folder: str, torch_folder: Path) -> ctypes.CDLL:
     library = f"{folder}/allocator.so"
     command = [compiler, "-std=c++20", "-O2", "-DNDEBUG", "-fPIC", "-shared", "-fvisibility=hidden", "-fvisibility-inlines-hidden"]
     command += ["-isystem", str(torch_folder / "include"), f"-I{figures.ROOT}", str(figures.ROOT / "tests/bench/allocator.cc"), "-o", library]
-    subprocess.run([*command, f"-L{torch_folder / 'lib'}", "-lc10"], check=True)
+    subprocess.run([*command, f"-L{torch_folder / 'lib'}", "-lc10", "-ltorch_cpu"], check=True)
     bench = ctypes.CDLL(library)
     bench.bench_pair.restype = bench.bench_read.restype = ctypes.c_double
     bench.bench_pair.argtypes = [ctypes.c_int, ctypes.c_size_t, ctypes.c_int]

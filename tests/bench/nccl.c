@@ -15,7 +15,7 @@ enum { ROUNDS = 200, CALLS = 2000 };
 #define TABLE(version) extern struct nccl_profiler_v##version ncclProfiler_v##version;
 TABLE(1) TABLE(2) TABLE(3) TABLE(4) TABLE(5) TABLE(6)
 #undef TABLE
-extern const struct nccl_door inductop_nccl_door;
+extern const struct collective_door inductop_nccl_door;
 
 static double best_ns(struct host *host, void *comm, bool has_kernel) {
     uint64_t best = UINT64_MAX;
@@ -41,7 +41,7 @@ int main(void) {
         inductop_nccl_door.watch(0);
         void *comm = host_init(&host, 2);
         double idle = best_ns(&host, comm, false);
-        inductop_nccl_door.watch(NCCL_WATCH_CALLS | NCCL_WATCH_TIMES);
+        inductop_nccl_door.watch(COLLECTIVE_WATCH_CALLS | COLLECTIVE_WATCH_TIMES);
         double call = best_ns(&host, comm, false);
         printf("%7u %12.1f", v, call);
         if (host_has_times(&host)) printf(" %15.1f", best_ns(&host, comm, true));

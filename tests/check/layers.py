@@ -21,7 +21,7 @@ ALLOWED = {
     "engine/tune": {"engine/base", "engine/wire", "engine/event", "engine/data", "engine/setup"},
     "engine/tape": {"engine/base", "engine/wire", "engine/event"},
     "engine/rank": {"engine/base", "engine/wire", "engine/rank/bridge", "engine/rank/nccl"},
-    "engine/rank/bridge": {"engine/base", "engine/wire"},
+    "engine/rank/bridge": {"engine/base", "engine/wire", "engine/rank/nccl"},
     "engine/rank/nccl": {"engine/base"},
     "engine": {"engine/base", "engine/wire", "engine/event", "engine/run", "engine/data", "engine/setup", "engine/tune", "engine/tape"},
     "engine/cli": {"engine", "engine/base", "engine/wire", "engine/event", "engine/run", "engine/data", "engine/setup", "engine/tape"},

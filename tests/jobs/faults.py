@@ -15,6 +15,7 @@ breaks      the graph breaks in every call
 optimizer   the optimizer takes most of the step
 dear        the last batch of the data is a shorter one, and what is compiled for it takes long
 back        the last batch of each epoch is another short one
+guards      what is compiled reads thousands of numbers of the model, each of which is looked at in every call
 slower      what is compiled is slower than eager
 numbers     what is compiled computes something else than eager
 """
@@ -35,6 +36,7 @@ FAULT = os.environ.get("FAULT", "none")
 PER_STEP_S = 0.012
 WAIT_S = {"waiting": 13.0, "alone": 3.0, "dear": 11.0}
 EPOCH = 25
+NUMBERS = 12000
 step = 0
 kept = []
 
@@ -75,11 +77,14 @@ class Counting(nn.Module):
     def __init__(self):
         super().__init__()
         self.net, self.calls = Net(), 0
+        self.numbers = [float(n) for n in range(NUMBERS)]
 
     def forward(self, x):
         if FAULT == "number":
             self.calls += 1
             x = x * (1 + self.calls / 1e6)
+        if FAULT == "guards":
+            x = x / sum(self.numbers)
         if FAULT == "breaks":
             torch._dynamo.graph_break()
         return self.net(x)
@@ -105,7 +110,7 @@ for step, _ in zip(steps(), DataLoader(Samples(), batch_size=1), strict=False):
         size -= 1 + (step // EPOCH if FAULT == "back" else 0)
     if FAULT == "leak":
         kept.append(torch.ones(1 << 17))
-    time.sleep(PER_STEP_S)
+    time.sleep(0 if FAULT == "guards" else PER_STEP_S)
     call = inner if FAULT == "past" else model
     loss = F.cross_entropy(call(seeded(step, size, 32)), labels(step, size, 10))
     loss.backward()

@@ -83,7 +83,7 @@ class Tape:
         phases = {"dynamo": 0.2 * ms, "aot": 0.25 * ms, "inductor": 0.35 * ms, "codegen": 0.1 * ms, "backend": 0.07 * ms, "rest": 0.03 * ms}
         self.add(self.t[rank] + ms / 1000, "compile", rank, unit=0, variant=self.now, id=f"0/{number}", frame=FRAME, trigger=trigger,
                  ms=round(ms, 3), phases={k: round(v, 3) for k, v in phases.items()}, cache={"fx_miss": 1},
-                 graph={"nodes": 41, "inputs": 21, "guards": 231}, **more)  # fmt: skip
+                 graph={"nodes": 41, "inputs": 21, "guards": 231, "guard_us": 148}, **more)  # fmt: skip
 
     def first(self) -> None:
         for rank in range(self.ranks):
@@ -257,12 +257,14 @@ def failed() -> Tape:
 
 
 def memory() -> Tape:
-    """Torch's own figures: of rank 0 from the start on, of rank 1 since its library came; compiled needs less than eager."""
+    """Torch's own figures: of rank 0 from the start on, of rank 1 since its library came; compiled needs less than eager. And compilers."""
     tape = Tape(2)
     for rank, since in enumerate(({}, {"since": 76})):
         tape.add(2, "bridge", rank, state="counting", library="/cache/bridge.so", **since)
     tape.peaks = {WRITTEN: 290, EAGER: 400, DYNAMIC: 300}
     tape.first()
+    for rank in range(2):
+        tape.add(tape.t[rank], "helpers", rank, cpu_ms=11400 + rank * 30, processes=3, rss=309 * MB, rss_peak=1064 * MB)
     tape.steps(40, 38.0)
     tape.switch(1, EAGER)
     tape.steps(20, 45.0)
@@ -313,7 +315,7 @@ def active() -> Tape:
     tape.steps(20, 31.9)
     for rank in range(2):
         tape.add(max(tape.t), "active", rank, unit=0, name="Net", units=1, state="limit", why=limit, since=9, variant=WRITTEN, looked=12, calls=12,
-                 compiled=7, entered=7, ran=WRITTEN, ids=["0/7"], skipped=0, limited=1, trouble=f"is compiled no further: {limit}",
+                 compiled=7, entered=7, lookup_us=412.0, ran=WRITTEN, ids=["0/7"], skipped=0, limited=1, trouble=f"is compiled no further: {limit}",
                  frames=[{"frame": FRAME, "state": "limit", "why": "recompile_limit", "step": 9}], settings={**settings, "dynamic": "static"})  # fmt: skip
         tape.add(max(tape.t), "active", rank, unit=1, name="Block", units=2, state="on", since=1, variant=WRITTEN, looked=12, calls=24, compiled=24,
                  entered=24, ran=WRITTEN, ids=["1/0"], skipped=0, limited=0, frames=[{"frame": "forward train.py:22", "state": "compiled", "step": 0}],

@@ -25,7 +25,7 @@ enum { THREADS = 4, MAILBOX = 64, PER_ROUND = 8, ROUND_NS = 1280000 }; /* 4 * 8 
 
 extern struct nccl_profiler_v3 ncclProfiler_v3;
 extern struct nccl_profiler_v6 ncclProfiler_v6;
-extern const struct nccl_door inductop_nccl_door;
+extern const struct collective_door inductop_nccl_door;
 
 /* Kernels that another thread ends. */
 static _Atomic(void *) mailbox[MAILBOX];
@@ -67,23 +67,23 @@ static void *be_nccl(void *arg) {
     return NULL;
 }
 
-static uint64_t counted(const struct nccl_figures *figures) {
+static uint64_t counted(const struct collective_figures *figures) {
     uint64_t count = 0;
-    for (int f = 0; f < NCCL_FUNC_COUNT; f++) count += figures->funcs[f].count;
+    for (int f = 0; f < COLLECTIVE_FUNC_COUNT; f++) count += figures->funcs[f].count;
     return count;
 }
 
 int main(int argc, char **argv) {
     double seconds = argc > 1 ? strtod(argv[1], NULL) : 3;
     pthread_t threads[THREADS];
-    struct nccl_figures figures;
-    const struct nccl_door *door = &inductop_nccl_door;
+    struct collective_figures figures;
+    const struct collective_door *door = &inductop_nccl_door;
     uint64_t from = clock_now_ns(), reads = 0;
-    door->watch(NCCL_WATCH_CALLS | NCCL_WATCH_TIMES);
+    door->watch(COLLECTIVE_WATCH_CALLS | COLLECTIVE_WATCH_TIMES);
     for (uintptr_t i = 0; i < THREADS; i++)
         if (pthread_create(&threads[i], NULL, be_nccl, (void *)i)) abort();
     while ((double)(clock_now_ns() - from) < seconds * 1e9) {
-        door->watch(NCCL_WATCH_CALLS | (reads % 2 ? 0 : NCCL_WATCH_TIMES));
+        door->watch(COLLECTIVE_WATCH_CALLS | (reads % 2 ? 0 : COLLECTIVE_WATCH_TIMES));
         door->read(&figures);
         reads++;
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
@@ -92,7 +92,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     double took = (double)(clock_now_ns() - from) / 1e9;
     door->read(&figures);
-    const struct nccl_func_figures *reduce = &figures.funcs[NCCL_FUNC_ALL_REDUCE];
+    const struct collective_func_figures *reduce = &figures.funcs[COLLECTIVE_FUNC_ALL_REDUCE];
     printf("%.0f calls/s, %" PRIu64 " counted of %" PRIu64 ", %" PRIu64 " timed, %" PRIu64 " dropped, %" PRIu64
            " strange, %" PRIu64 " reads, %" PRIu64 " communicators open\n",
            (double)atomic_load(&calls) / took, counted(&figures), atomic_load(&calls), reduce->timed, figures.dropped,

@@ -29,8 +29,22 @@ static const char *fault(void) {
     return fake.fault;
 }
 
-static struct bridge_table table = {BRIDGE_ABI, sizeof table, NULL, cpu_count,
-                                    cpu_read,   device_read,  fault};
+static void watch(unsigned what) {
+    fake.watched = what;
+}
+
+static void read_gloo(struct collective_figures *ret) {
+    *ret = fake.gloo;
+}
+
+static const struct collective_door door = {COLLECTIVE_DOOR_VERSION, "gloo", true, watch, read_gloo};
+
+static const struct collective_door *gloo(void) {
+    return &door;
+}
+
+static struct bridge_table table = {BRIDGE_ABI, sizeof table, NULL,  cpu_count,
+                                    cpu_read,   device_read,  fault, gloo};
 
 ATTR_EXPORT const struct bridge_table *inductop_bridge(uint32_t abi) {
     table.torch = fake.torch;

@@ -14,6 +14,8 @@ struct fake_bridge {
     struct bridge_cpu cpu;
     struct bridge_device device;
     int cpu_answer, device_answer; /* of cpu_read() and device_read() */
+    unsigned watched; /* of gloo's collectives */
+    struct collective_figures gloo;
 };
 extern struct fake_bridge fake;
 

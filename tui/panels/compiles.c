@@ -164,18 +164,30 @@ static const struct snapshot_cause *cause_of(const struct snapshot *snapshot,
     return NULL;
 }
 
+static const char guard_cost[] = "guard_us"; /* of a graph's figures: has a line of its own */
+
 static int draw_pairs(struct area area, int y, const char *name,
                       const struct snapshot_pairs *pairs) {
     if (!pairs || pairs->count == 0) return y;
     CLEANUP(buf_done) struct buf words = BUF_INIT;
     for (size_t i = 0; i < pairs->count; i++)
-        buf_printf(&words, "%s%s %s", i ? "   " : "", pairs->pairs[i].key, pairs->pairs[i].value);
+        if (strcmp(pairs->pairs[i].key, guard_cost) != 0)
+            buf_printf(&words, "%s%s %s", words.size ? "   " : "", pairs->pairs[i].key,
+                       pairs->pairs[i].value);
     return view_line(area, y, name, buf_text(&words), STYLE_PLAIN);
 }
 
 static long figure(const struct snapshot_pairs *pairs, const char *key) {
     const char *text = snapshot_pair(pairs, key);
     return text ? strtol(text, NULL, 10) : -1;
+}
+
+static int draw_guards(struct area area, int y, const struct snapshot_compile *compile) {
+    const char *us = snapshot_pair(compile->graph, guard_cost);
+    if (!us) return y;
+    return view_linef(area, y, "guard check", STYLE_PLAIN,
+                      "%s by torch's own measure as it compiled (since 2.8 with caches emptied)",
+                      format_duration(strtod(us, NULL) * 1e3).text);
 }
 
 /* How far its code is from both limits, which all that run it share. */
@@ -227,6 +239,7 @@ static void detail(void *state, const struct view *view, struct area area) {
     y = view_line(body, y, "compile id", compile->id, STYLE_PLAIN);
     y = view_line(body, y, "under", variant && variant->label ? variant->label : "-", STYLE_PLAIN);
     y = draw_pairs(body, y, "graph", compile->graph);
+    y = draw_guards(body, y, compile);
     y = draw_pairs(body, y, "caches", compile->cache);
     if (compile->words) view_line(body, y, "torch says", compile->cause, STYLE_DIM);
 }

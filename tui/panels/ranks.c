@@ -228,7 +228,7 @@ static const struct table_column columns[] = {
      7, 0, ALIGN_RIGHT, true, 7, 0, show_memory, memory_number},
     {"peak", "peak", "largest memory so far", 7, 0, ALIGN_RIGHT, true, 8, 0, show_peak,
      peak_number},
-    {"comm", "comm", "ms of a step in NCCL's collectives, waiting for other ranks included", 7, 0,
+    {"comm", "comm", "ms of a step in collectives, waiting for other ranks included", 7, 0,
      ALIGN_RIGHT, true, 9, 1e6, show_comm, comm_number, .if_told = true},
     {"own", "own", "what inductop itself takes of a step, mean of clean ones", 7, 0, ALIGN_RIGHT,
      true, 10, 1e3, show_own, own_number, .if_told = true},
@@ -331,20 +331,26 @@ static int detail_traffic(const struct snapshot *snapshot, const struct snapshot
     const struct snapshot_group *group =
         rank->group < snapshot->group_count ? snapshot->groups[rank->group] : NULL;
     char text[300];
-    if (!traffic->api) return y;
-    snprintf(text, sizeof text, "%s a step, %s, %s ms with waiting; enqueued in %s ms",
-             format_count(traffic->count).text, format_bytes(traffic->bytes).text,
-             format_ms(traffic->ms * ns_of_ms).text, format_ms(traffic->host_ms * ns_of_ms).text);
+    if (!traffic->backend) return y;
+    int size = snprintf(text, sizeof text, "%s a step, %s, %s ms with waiting; ",
+                        format_count(traffic->count).text, format_bytes(traffic->bytes).text,
+                        format_ms(traffic->ms * ns_of_ms).text);
+    if (isnan(traffic->host_ms))
+        snprintf(text + size, sizeof text - (size_t)size, "by %s", traffic->backend);
+    else
+        snprintf(text + size, sizeof text - (size_t)size, "enqueued in %s ms",
+                 format_ms(traffic->host_ms * ns_of_ms).text);
     y = view_line(body, y, "collectives", text, STYLE_PLAIN);
     if (group && group->has_last) {
         const struct snapshot_rank *last = snapshot->ranks[group->last];
         if (last == rank)
             snprintf(text, sizeof text, "up to %s ms a step, by the others",
                      format_ms(group->skew_ms * ns_of_ms).text);
-        else if (!isnan(traffic->ms))
+        else if (!isnan(traffic->meeting_ms))
             snprintf(text, sizeof text, "%s ms a step, for rank %d",
-                     format_ms((traffic->ms - last->traffic.ms) * ns_of_ms).text, last->rank);
-        if (last == rank || !isnan(traffic->ms))
+                     format_ms((traffic->meeting_ms - last->traffic.meeting_ms) * ns_of_ms).text,
+                     last->rank);
+        if (last == rank || !isnan(traffic->meeting_ms))
             y = view_line(body, y, last == rank ? "waited for" : "waits", text, STYLE_PLAIN);
     }
     if (traffic->captured) {
@@ -388,6 +394,19 @@ static int torch_lines(struct area area, int y, const struct snapshot_rank *rank
         y = view_line(area, y, "CPU", text, STYLE_PLAIN);
     }
     return y;
+}
+
+/* Compilers and torch's workers. */
+static int helpers_line(struct area area, int y, const struct snapshot_rank *rank) {
+    char text[160];
+    if (isnan(rank->helpers_cpu_ms)) return y;
+    int size = snprintf(text, sizeof text, "%s of CPU time, memory at the most %s",
+                        format_duration(rank->helpers_cpu_ms * ns_of_ms).text,
+                        format_bytes(rank->helpers_peak).text);
+    if (rank->helpers > 0)
+        snprintf(text + size, sizeof text - (size_t)size, "; now %lld processes, %s",
+                 (long long)rank->helpers, format_bytes(rank->helpers_rss).text);
+    return view_line(area, y, "compilers", text, STYLE_PLAIN);
 }
 
 static int own_line(struct area area, int y, const struct snapshot_rank *rank) {
@@ -455,8 +474,10 @@ static void detail(void *state, const struct view *view, struct area area) {
         y = view_line(body, y, "settings", text, STYLE_PLAIN);
     }
     y = resident_line(body, y, rank);
+    y = helpers_line(body, y, rank);
     y = own_line(body, y, rank);
-    if (!rank->traffic.api && who) view_line(body, y, "collectives", who->collectives, STYLE_DIM);
+    if (!rank->traffic.backend && who)
+        view_line(body, y, "collectives", who->collectives, STYLE_DIM);
 }
 
 static int rows(const struct view *view) {

@@ -223,6 +223,15 @@ static int detail_settings(struct area body, int y, const struct snapshot_active
     return y;
 }
 
+/* What goes by before compiled code runs, all calls of a step together. */
+static void put_guards(const struct unit_row *row, char *ret, size_t size) {
+    double ms = row->active->lookup_us / 1e3;
+    ret[0] = 0;
+    if (isnan(ms) || isnan(row->rank->median_ms)) return;
+    snprintf(ret, size, " (guards %s, %.1f %% of a step)", format_duration(ms * 1e6).text,
+             100 * ms / row->rank->median_ms);
+}
+
 static void detail(void *state, const struct view *view, struct area area) {
     struct units_panel *panel = state;
     size_t at;
@@ -235,11 +244,15 @@ static void detail(void *state, const struct view *view, struct area area) {
     y = active->trouble ? view_line(body, y, "trouble", active->trouble, STYLE_BAD)
                         : view_line(body, y, "because", active->why, STYLE_PLAIN);
     y = detail_origin(body, y, row);
-    if (active->has_looked)
-        y = view_linef(body, y, "seen", STYLE_PLAIN,
-                       "%lld of %lld calls ran compiled code, %lld frames, in %lld steps looked at",
-                       (long long)active->compiled, (long long)active->calls,
-                       (long long)active->entered, (long long)active->looked);
+    if (active->has_looked) {
+        char guards[64];
+        put_guards(row, guards, sizeof guards);
+        y = view_linef(
+            body, y, "seen", STYLE_PLAIN,
+            "%lld of %lld calls ran compiled code, %lld frames, in %lld steps looked at%s",
+            (long long)active->compiled, (long long)active->calls, (long long)active->entered,
+            (long long)active->looked, guards);
+    }
     if (active->has_ran) {
         const struct snapshot_variant *variant = snapshot_variant(view->snapshot, active->ran);
         y = view_linef(body, y, "ran", STYLE_PLAIN, "%.80s, compile ids %.80s",

@@ -9,7 +9,9 @@ compiled code (1 us each), tell what ran; between such steps nothing of it is th
 from __future__ import annotations
 
 import os
+import sys
 import threading
+import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
@@ -71,12 +73,16 @@ class Member:
         return unit is None or unit.context() is None or not unit.alive()
 
 
+OURS = (__file__, layout.__file__)
+
+
 class Looks:
     """Sums over the steps that were looked at under one set of settings."""
 
     def __init__(self, variant: int):
         self.variant, self.steps, self.calls, self.compiled, self.entered, self.missed = variant, 0, 0, 0, 0, 0
         self.idle, self.ids, self.ran = 0, [], None
+        self.lookup_ns: int | None = None  # of all calls in a step, in the step where it was least
 
 
 class Whole:
@@ -249,10 +255,26 @@ def let_go(specs: list[Any]) -> None:
 class Call:
     """One call of a unit in a step that is looked at."""
 
-    __slots__ = ("unit", "found", "missed", "before")
+    __slots__ = ("unit", "found", "missed", "before", "begun", "lookup_ns")
 
     def __init__(self, unit: Unit):
         self.unit, self.found, self.missed, self.before = unit, 0, 0, _converted
+        self.lookup_ns: int | None = None  # from `begun` to torch's answer; None: something else ran before it
+        self.begun = 0
+
+    def looked_up(self, found: bool, now: int) -> None:
+        if found and not self.found + self.missed and _is_called_by_torch():
+            self.lookup_ns = now - self.begun
+        self.found += found
+        self.missed += not found
+
+
+def _is_called_by_torch() -> bool:
+    """What was looked up is what the unit runs, and not code that its own, or a module's hook, has come to."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and (frame.f_code.co_filename in OURS or frame.f_code.co_name in ("_call_impl", "_wrapped_call_impl")):
+        frame = frame.f_back
+    return frame is not None and units.is_entry(frame.f_code)
 
 
 class Window:
@@ -262,6 +284,7 @@ class Window:
         self.variant, self.left, self.is_over = variant, MOST_CALLS, False
         self.stack: list[Call] = []
         self.calls: dict[Whole, list[int]] = {}  # calls, those that ran compiled code, frames entered, look-ups that found none
+        self.lookups: dict[Whole, list[int]] = {}  # ns, of those calls where it is known
         self.units: list[weakref.ref[Unit]] = []
         self.hook = lambda unit: self.at_call(unit)  # no bound method, for which looks at a single call would wait
         for unit in units.all_units():
@@ -277,9 +300,9 @@ class Window:
             unit.listen(self.hook, first=True)  # who listens to look-ups since before the call leaves last
 
     def looked_up(self, found: bool) -> None:
+        now = time.perf_counter_ns()
         if self.stack and threading.get_ident() == thread():
-            self.stack[-1].found += found
-            self.stack[-1].missed += not found
+            self.stack[-1].looked_up(found, now)
 
     def at_call(self, unit: Unit) -> Callable[[], None] | None:
         """Listener of units."""
@@ -299,6 +322,7 @@ class Window:
             if self.is_over and not self.stack:
                 self.stop()
 
+        call.begun = time.perf_counter_ns()
         return left
 
     def count(self, call: Call) -> None:
@@ -306,6 +330,8 @@ class Window:
         if sums is not None and not self.is_over:
             for place, more in enumerate((1, int(call.found + made > 0), call.found + made, max(call.missed - made, 0))):
                 sums[place] += more
+            if call.lookup_ns is not None:
+                self.lookups.setdefault(_wholes[call.unit.index], []).append(call.lookup_ns)
 
     def close(self) -> None:
         """The step is over. A call that is still going on, of a compiled optimizer, counts as it is, and who listens inside leaves first;
@@ -394,6 +420,8 @@ def _take(window: Window) -> None:
         looks.entered, looks.missed = looks.entered + entered, looks.missed + missed
         if entered:
             looks.ids, looks.ran = _ran(whole, codes)
+        if len(lookups := window.lookups.get(whole, [])) == calls > 0:
+            looks.lookup_ns = min(sum(lookups), looks.lookup_ns or sum(lookups))
 
 
 def _codes(window: Window) -> dict[Any, list[Any]]:
@@ -550,7 +578,8 @@ def _tell(whole: Whole, why: str | None, variant: int, count: int) -> None:
     if told == whole.told:
         return
     whole.told = told
-    seen = {"looked": looks.steps, "calls": looks.calls, "compiled": looks.compiled, "entered": looks.entered}
+    lookup_us = None if looks.lookup_ns is None else round(looks.lookup_ns / 1e3, 1)
+    seen = {"looked": looks.steps, "calls": looks.calls, "compiled": looks.compiled, "entered": looks.entered, "lookup_us": lookup_us}
     events.keep(
         "active",
         whole.index,

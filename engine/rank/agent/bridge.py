@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The library through which torch's own figures of memory are read: found for the installed torch, or asked for from the engine, which builds it."""
+"""The library through which torch's own figures of memory and gloo's collectives are read: found for the installed torch, or asked for from the engine, which builds it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from . import core, events
 
-SOURCES = ("bridge.cc", "table.h")
+SOURCES = ("bridge/bridge.cc", "bridge/table.h", "nccl/door.h")
 HEADER = os.path.join("include", "c10", "core", "CPUAllocator.h")
 
 _torch: Any = None  # None: nothing is to be done
@@ -22,7 +22,7 @@ def _support() -> str:
 
 
 def _source(name: str) -> str:
-    return os.path.join(_support(), "bridge", "engine", "rank", "bridge", name)
+    return os.path.join(_support(), "bridge", "engine", "rank", name)
 
 
 def _folder() -> str:
@@ -67,6 +67,11 @@ def _cannot_be_built() -> str | None:
         if b"\0posix_memalign\0" not in library.read():
             return "torch's CPU allocator is not the system's malloc"
     return None
+
+
+def is_wanted() -> bool:
+    """It counts, or will."""
+    return bool(_library)
 
 
 @core.shield()

@@ -336,6 +336,7 @@ def _tell(record: Any) -> breaks.Compiled:
         units.births += 1
     graph = {"nodes": record.graph_node_count, "inputs": record.graph_input_count, "guards": record.guard_count}
     graph["breaks"] = getattr(record, "num_graph_breaks", None)
+    graph["guard_us"] = getattr(record, "guard_latency_us", None)
     frame = f"{function} {os.path.basename(file)}:{line}" if file else None
     frame, why = _why(name, trigger, frame, _cause(record, trigger, begun, asked, hit))
     variant = begun.variant if begun is not None else text.key(switch.current)

@@ -54,15 +54,15 @@ def own() -> str | None:
     return next((path for path in _found("libnccl-profiler.so") + [p for p in _net_plugins() if _profiles(p)]), None)
 
 
-asked = False
+asked = ""
 
 
 @core.shield()
 def begin(torch: Any, start: dict[str, Any]) -> None:
     """Only where it was asked for (--collectives on): it runs inside of NCCL. `start`: what stands in start.json."""
     global asked
-    asked = start.get("collectives") == "on"
-    if asked:
+    asked = start.get("collectives", "off")
+    if asked == "on":
         prepare(torch)
 
 

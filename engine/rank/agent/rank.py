@@ -70,17 +70,30 @@ def timeout_s() -> float | None:
     return min(found, default=None)
 
 
-def collectives(asked: bool) -> str | None:
-    """Why nothing will be told of them; None: it will, or there are none."""
+def backend() -> str:
+    """Of this process's collectives; empty: there are none."""
     if (_distributed() or (0, 1))[1] < 2:
-        return None
+        return ""
     try:
-        backend = str(sys.modules["torch.distributed"].get_backend())
+        name = str(sys.modules["torch.distributed"].get_backend())
+        if name != "undefined":
+            return name
+        return "nccl" if sys.modules["torch"].cuda.is_initialized() else "gloo"  # torch chose one for each kind of device
     except Exception:
+        return ""
+
+
+def collectives(name: str, asked: str, has_bridge: bool) -> str | None:
+    """Why nothing is told of those of this backend, or not yet; None: there are none, or NCCL's are told."""
+    if not name:
         return None
-    if "nccl" in backend:
-        return None if asked else "off: --collectives on counts and times NCCL's"
-    return f"n/a: {backend} tells nothing by itself, and to have torch record each operator costs about 1 % of a step"
+    if "nccl" in name:
+        return None if asked == "on" else "off: --collectives on counts and times NCCL's"
+    if "gloo" not in name:
+        return f"n/a: {name} tells nothing by itself"
+    if asked == "off":
+        return "off: --collectives auto counts and times gloo's"
+    return "told once the library is there that counts torch's memory" if has_bridge else "n/a: gloo's are counted by torch's bridge (--bridge auto)"
 
 
 def facts(torch: Any) -> dict[str, Any]:

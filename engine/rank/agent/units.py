@@ -181,12 +181,17 @@ def of_context(context: Any) -> Unit | None:
     return getattr(context, "__dict__", {}).get("_inductop_unit")
 
 
+def is_entry(code: Any) -> bool:
+    """Of the function that torch put around what is compiled."""
+    return code.co_name in ("compile_wrapper", "_fn") and "callback" in code.co_freevars
+
+
 def on_stack() -> list[Unit]:
     """Units with a call in progress in this thread, innermost first."""
     found: list[Unit] = []
     frame: Any = sys._getframe(1)
     while frame is not None:
-        if frame.f_code.co_name in ("compile_wrapper", "_fn") and "callback" in frame.f_code.co_freevars:
+        if is_entry(frame.f_code):
             unit = of_context(frame.f_locals.get("self"))
             if unit is not None and unit not in found:
                 found.append(unit)

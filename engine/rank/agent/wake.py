@@ -139,13 +139,16 @@ def _wake() -> bool:
     extension = core.load()
     events.rank = me.rank
     _facts.update(rank=me.rank, world=me.world, local_rank=me.local_rank, group=me.group, restart=me.restart, **rank.facts(_torch))
-    _facts["collectives"] = rank.collectives(nccl.asked)
+    backend = rank.backend()
+    _facts["collectives"] = rank.collectives(backend, nccl.asked, bridge.is_wanted())
     place = extension.join(os.path.join(_session, "page"), me.group, me.rank, me.world)
     hello = {"v": 1, "role": "rank", "pid": os.getpid(), "group": me.group, "group_index": place["group_index"]}
     hello.update(slot=place["slot"], gen=place["gen"], nonce=str(place["nonce"]))
     proposals.register(extension)
     extension.start(os.path.join(_session, "sock"), json.dumps(hello).encode())
     state = "hooked"
+    if "gloo" in backend and "nccl" not in backend and nccl.asked != "off":
+        extension.gloo()
     bridge.ask()
     events.open_gate()
     boundary.started(extension.step)

@@ -1,7 +1,8 @@
 /* The bridge to libtorch: the only C++ here, built on first use against the headers of the torch that a job uses. Needs nothing but
- * torch's own header files and its library libc10, with CUDA or without.
+ * torch's own header files and its libraries libc10 and libtorch_cpu, with CUDA or without.
  *
  * SPDX-License-Identifier: Apache-2.0 */
+#include <ATen/record_function.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 #if __has_include(<c10/core/CachingDeviceAllocator.h>)
@@ -16,9 +17,12 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <initializer_list>
 #include <malloc.h>
+#include <memory>
+#include <time.h>
 
 #include "engine/rank/bridge/table.h"
 
@@ -198,8 +202,112 @@ int device_read(struct bridge_device *) {
 }
 #endif
 
+/* ---- gloo's collectives: ranges that torch records around each, from gloo's start of it to its end, on gloo's own threads */
+
+struct Func {
+    std::atomic<uint64_t> count{0}, bytes{0}, timed{0}, timed_ns{0};
+};
+Func funcs[COLLECTIVE_FUNC_COUNT];
+std::atomic<bool> gloo_is_watched{false};
+at::CallbackHandle gloo_listener = at::INVALID_CALLBACK_HANDLE;
+
+constexpr char gloo_prefix[] = "gloo:";
+constexpr struct {
+    const char *name;
+    enum collective_func func;
+} gloo_names[] = {
+    {"all_reduce", COLLECTIVE_FUNC_ALL_REDUCE}, {"sparse_all_reduce", COLLECTIVE_FUNC_ALL_REDUCE},
+    {"broadcast", COLLECTIVE_FUNC_BROADCAST},   {"all_gather", COLLECTIVE_FUNC_ALL_GATHER},
+    {"reduce", COLLECTIVE_FUNC_REDUCE},         {"reduce_scatter", COLLECTIVE_FUNC_REDUCE_SCATTER},
+    {"gather", COLLECTIVE_FUNC_GATHER},         {"scatter", COLLECTIVE_FUNC_SCATTER},
+    {"barrier", COLLECTIVE_FUNC_BARRIER},       {"all_to_all", COLLECTIVE_FUNC_ALL_TO_ALL},
+    {"send", COLLECTIVE_FUNC_SEND},             {"recv", COLLECTIVE_FUNC_RECV},
+    {"recvAnySource", COLLECTIVE_FUNC_RECV},
+};
+
+struct Call final : at::ObserverContext {
+    Call(Func *of, uint64_t now) : func(of), begun_ns(now) {}
+    Func *func;
+    uint64_t begun_ns;
+};
+
+uint64_t now_ns() {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return uint64_t(now.tv_sec) * 1000000000 + uint64_t(now.tv_nsec);
+}
+
+/* Without a size are those that are not there, and sparse ones. */
+uint64_t bytes_of(const c10::IValue &input) {
+    if (!input.isTensor()) return 0;
+    const at::Tensor &tensor = input.toTensor();
+    return tensor.defined() && tensor.layout() == c10::kStrided ? tensor.nbytes() : 0;
+}
+
+/* Of all ranges that users and torch name, only gloo's. What is thrown here torch catches. */
+std::unique_ptr<at::ObserverContext> gloo_begun(const at::RecordFunction &range) {
+    if (!gloo_is_watched.load(std::memory_order_relaxed)) return nullptr;
+    const char *name = range.name();
+    if (std::strncmp(name, gloo_prefix, sizeof gloo_prefix - 1) != 0) return nullptr;
+    enum collective_func func = COLLECTIVE_FUNC_OTHER;
+    for (const auto &known : gloo_names)
+        if (std::strcmp(name + sizeof gloo_prefix - 1, known.name) == 0) func = known.func;
+    uint64_t bytes = 0;
+    for (const c10::IValue &input : range.inputs()) bytes += bytes_of(input);
+    funcs[func].count.fetch_add(1, std::memory_order_relaxed);
+    funcs[func].bytes.fetch_add(bytes, std::memory_order_relaxed);
+    return std::make_unique<Call>(&funcs[func], now_ns());
+}
+
+void gloo_ended(const at::RecordFunction &, at::ObserverContext *context) {
+    auto *call = static_cast<Call *>(context);
+    if (!call) return;
+    call->func->timed.fetch_add(1, std::memory_order_relaxed);
+    call->func->timed_ns.fetch_add(now_ns() - call->begun_ns, std::memory_order_relaxed);
+}
+
+/* To have the range recorded costs a collective some microseconds: the job has them while it is watched. */
+void gloo_watch(unsigned what) {
+    bool is_watched = what & COLLECTIVE_WATCH_TIMES;
+    gloo_is_watched.store(is_watched, std::memory_order_relaxed);
+    try {
+        if (is_watched)
+            at::reenableCallback(gloo_listener);
+        else if (what)
+            at::disableCallback(gloo_listener);
+    } catch (...) {
+        gloo_is_watched.store(false, std::memory_order_relaxed);
+    }
+}
+
+void gloo_read(struct collective_figures *ret) {
+    *ret = {};
+    for (int func = 0; func < COLLECTIVE_FUNC_COUNT; func++) {
+        ret->funcs[func].count = funcs[func].count.load(std::memory_order_relaxed);
+        ret->funcs[func].bytes = funcs[func].bytes.load(std::memory_order_relaxed);
+        ret->funcs[func].timed = funcs[func].timed.load(std::memory_order_relaxed);
+        ret->funcs[func].timed_ns = funcs[func].timed_ns.load(std::memory_order_relaxed);
+    }
+}
+
+const struct collective_door gloo_door = {COLLECTIVE_DOOR_VERSION, "gloo", true, gloo_watch, gloo_read};
+
+/* In the scope of named ranges alone: operators look into a list of their own, which stays empty. */
+const struct collective_door *gloo() {
+    try {
+        if (gloo_listener == at::INVALID_CALLBACK_HANDLE)
+            gloo_listener = at::addGlobalCallback(at::RecordFunctionCallback(gloo_begun, gloo_ended).scopes({at::RecordScope::USER_SCOPE}));
+        return &gloo_door;
+    } catch (const std::exception &error) {
+        fail(error.what());
+    } catch (...) {
+        fail("an unknown C++ exception");
+    }
+    return nullptr;
+}
+
 const struct bridge_table table = {
-    BRIDGE_ABI, sizeof table, TORCH_VERSION, cpu_count, cpu_read, device_read, fault,
+    BRIDGE_ABI, sizeof table, TORCH_VERSION, cpu_count, cpu_read, device_read, fault, gloo,
 };
 
 } // namespace

@@ -12,6 +12,8 @@
 
 #include <stdint.h>
 
+#include "engine/rank/nccl/door.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -52,6 +54,10 @@ struct bridge_table {
     int (*device_read)(struct bridge_device *ret);
 
     const char *(*fault)(void); /* of the last failed call of this thread */
+
+    /* Has torch tell of gloo's collectives, as long as the door watches. The first call is to come from the thread that trains, when no operator runs in it. NULL: fault() says why
+     * it cannot be told. */
+    const struct collective_door *(*gloo)(void);
 };
 
 /* BRIDGE_ENTRY. NULL for another ABI than the bridge's own. */

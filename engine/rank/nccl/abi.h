@@ -37,7 +37,7 @@ typedef int nccl_result;
 struct nccl_v1_coll {
     const char *comm_name;
     uint64_t comm_hash, seq;
-    uint8_t func; /* a number: enum nccl_func up to RECV */
+    uint8_t func; /* a number: enum collective_func up to RECV */
     const void *from;
     void *to;
     size_t count;

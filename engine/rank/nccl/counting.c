@@ -48,7 +48,7 @@ static struct pool pools[POOL_COUNT] = {
     [POOL_KERNELS] = {.slots = kernels, .count = COUNTING_KERNELS},
 };
 static struct comm comms[COUNTING_COMMS];
-static struct func_counters funcs[NCCL_FUNC_COUNT];
+static struct func_counters funcs[COLLECTIVE_FUNC_COUNT];
 static _Atomic uint64_t captured, comm_count, ranks_most, version_seen, dropped, strange;
 static _Atomic unsigned watched;
 static _Atomic bool is_writing; /* counting_watch() is among the masks, which are NCCL's memory */
@@ -137,8 +137,8 @@ static bool slot_close(struct slot *slot, uint64_t tag, enum slot_state to) {
 
 static int mask_for(const struct nccl_version *version, unsigned what) {
     int mask = 0;
-    if (what & NCCL_WATCH_CALLS) mask |= version->calls;
-    if (what & NCCL_WATCH_CALLS && what & NCCL_WATCH_TIMES) mask |= version->times;
+    if (what & COLLECTIVE_WATCH_CALLS) mask |= version->calls;
+    if (what & COLLECTIVE_WATCH_CALLS && what & COLLECTIVE_WATCH_TIMES) mask |= version->times;
     return mask;
 }
 
@@ -203,7 +203,7 @@ static bool is_watched(void) {
     return atomic_load_explicit(&watched, memory_order_relaxed) != 0;
 }
 
-void *counting_call(void *comm, enum nccl_func func, uint64_t bytes) {
+void *counting_call(void *comm, enum collective_func func, uint64_t bytes) {
     if (!is_watched()) return NULL;
     add(&funcs[func].count, 1);
     add(&funcs[func].bytes, bytes);
@@ -262,7 +262,7 @@ static uint64_t span_ns(uint64_t span) {
 
 static void add_span(struct slot *call, uint64_t start, uint64_t stop) {
     struct func_counters *counters =
-        &funcs[atomic_load_explicit(&call->func, memory_order_relaxed) % NCCL_FUNC_COUNT];
+        &funcs[atomic_load_explicit(&call->func, memory_order_relaxed) % COLLECTIVE_FUNC_COUNT];
     uint64_t base = 0, old = get(&call->span), grown;
     if (atomic_compare_exchange_strong(&call->link, &base, start)) {
         base = start;
@@ -300,7 +300,7 @@ void counting_stop(void *handle) {
     }
     uint64_t start = get(&slot->start_ns), stop = get(&slot->stop_ns), link = get(&slot->link);
     bool has_timer = get(&slot->span);
-    uint32_t func = atomic_load_explicit(&slot->func, memory_order_relaxed) % NCCL_FUNC_COUNT;
+    uint32_t func = atomic_load_explicit(&slot->func, memory_order_relaxed) % COLLECTIVE_FUNC_COUNT;
     if (!slot_close(slot, tag, pool == POOL_CALLS ? SLOT_CLOSED : SLOT_FREE))
         counting_strange();
     else if (pool == POOL_KERNELS)
@@ -322,9 +322,9 @@ void counting_watch(unsigned what) {
     atomic_store(&is_writing, false);
 }
 
-void counting_read(struct nccl_figures *ret) {
-    for (size_t i = 0; i < NCCL_FUNC_COUNT; i++)
-        ret->funcs[i] = (struct nccl_func_figures){
+void counting_read(struct collective_figures *ret) {
+    for (size_t i = 0; i < COLLECTIVE_FUNC_COUNT; i++)
+        ret->funcs[i] = (struct collective_func_figures){
             .count = get(&funcs[i].count),
             .bytes = get(&funcs[i].bytes),
             .host_ns = get(&funcs[i].host_ns),

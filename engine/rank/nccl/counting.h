@@ -33,7 +33,7 @@ void *counting_open(const struct nccl_version *version, int *mask, int ranks);
 void counting_close(void *comm);
 
 /* These return the event's handle, NULL when it is not wanted or was dropped. */
-void *counting_call(void *comm, enum nccl_func func, uint64_t bytes);
+void *counting_call(void *comm, enum collective_func func, uint64_t bytes);
 void *counting_kernel(void *comm, const struct nccl_version *version, void *call, uint64_t timer);
 
 void counting_captured(void);
@@ -46,6 +46,6 @@ void counting_kernel_ended(void *handle, uint64_t timer);
 void counting_stop(void *handle);
 
 void counting_watch(unsigned what);
-void counting_read(struct nccl_figures *ret_figures);
+void counting_read(struct collective_figures *ret_figures);
 
 #endif

@@ -1,19 +1,22 @@
-/* The door between the NCCL profiler plugin and the rank core. NCCL loads the plugin, Python loads
- * the core; the core opens the plugin's file too, which gives it the same copy, and finds this
- * table under the name NCCL_DOOR_SYMBOL. Until the core asks, the plugin wants nothing from NCCL.
+/* The door between those who count collectives and the rank core: the NCCL profiler plugin, and the
+ * bridge to libtorch for gloo. NCCL loads the plugin, Python loads the core; the core opens the
+ * plugin's file too, which gives it the same copy, and finds this table under the name
+ * NCCL_DOOR_SYMBOL; the bridge has it in its own (bridge/table.h). Until the core asks, nothing is
+ * wanted from NCCL or gloo.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef INDUCTOP_RANK_NCCL_DOOR_H
 #define INDUCTOP_RANK_NCCL_DOOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define NCCL_DOOR_SYMBOL "inductop_nccl_door"
-enum { NCCL_DOOR_VERSION = 1 };
+enum { COLLECTIVE_DOOR_VERSION = 3 };
 
-/* What NCCL can be asked to do. FUNC(symbol, name); those up to RECV stand where version 1 of the
- * interface, which has numbers instead of names, expects them. */
-#define NCCL_FUNCS(FUNC)                                                                           \
+/* What can be asked for. FUNC(symbol, name), by NCCL's names; those up to RECV stand where version
+ * 1 of NCCL's interface, which has numbers instead of names, expects them. */
+#define COLLECTIVE_FUNCS(FUNC)                                                                     \
     FUNC(BROADCAST, "Broadcast")                                                                   \
     FUNC(REDUCE, "Reduce")                                                                         \
     FUNC(ALL_GATHER, "AllGather")                                                                  \
@@ -26,44 +29,49 @@ enum { NCCL_DOOR_VERSION = 1 };
     FUNC(ALL_GATHER_V, "AllGatherV")                                                               \
     FUNC(GATHER, "Gather")                                                                         \
     FUNC(SCATTER, "Scatter")                                                                       \
+    FUNC(BARRIER, "Barrier")                                                                       \
     FUNC(OTHER, "other")
 
-enum nccl_func {
-#define NCCL_FUNC(symbol, name) NCCL_FUNC_##symbol,
-    NCCL_FUNCS(NCCL_FUNC)
-#undef NCCL_FUNC
-        NCCL_FUNC_COUNT
+enum collective_func {
+#define COLLECTIVE_FUNC(symbol, name) COLLECTIVE_FUNC_##symbol,
+    COLLECTIVE_FUNCS(COLLECTIVE_FUNC)
+#undef COLLECTIVE_FUNC
+        COLLECTIVE_FUNC_COUNT
 };
 
 /* All from the start. */
-struct nccl_func_figures {
+struct collective_func_figures {
     uint64_t count;    /* enqueued */
     uint64_t bytes;    /* that this rank handed over */
-    uint64_t host_ns;  /* that enqueueing took */
-    uint64_t timed;    /* of `count`, those whose kernels were seen */
-    uint64_t timed_ns; /* from the first start to the last end of the kernels of each */
+    uint64_t host_ns;  /* that enqueueing took; not told by gloo */
+    uint64_t timed;    /* of `count`, those whose kernels were seen, or that gloo is done with */
+    uint64_t timed_ns; /* of each: from the first start to the last end of its kernels, or of gloo's
+                          work on it */
 };
 
-struct nccl_figures {
-    struct nccl_func_figures funcs[NCCL_FUNC_COUNT];
+struct collective_figures {
+    struct collective_func_figures funcs[COLLECTIVE_FUNC_COUNT];
     uint64_t captured; /* calls that went into a CUDA graph: their replays are not seen */
     uint64_t comms;    /* communicators now */
     uint64_t ranks;    /* of the largest so far; 0: not told, as before version 4 */
-    uint64_t version;  /* of the interface that NCCL uses; 0: NCCL has not come yet */
+    uint64_t version;  /* of the interface that NCCL uses; 0: NCCL has not come yet, or gloo */
     uint64_t dropped;  /* events that found no room */
     uint64_t strange;  /* events that made no sense: ended twice, of nothing, of unknown type */
 };
 
-enum nccl_watch {
-    NCCL_WATCH_CALLS = 1 << 0,
-    NCCL_WATCH_TIMES = 1 << 1, /* with the time of kernels, where the version has it */
+enum collective_watch {
+    COLLECTIVE_WATCH_CALLS = 1 << 0,
+    COLLECTIVE_WATCH_TIMES = 1 << 1, /* with the time of kernels, where the version has it */
 };
 
-struct nccl_door {
-    uint32_t version; /* NCCL_DOOR_VERSION */
-    /* What is wanted from now on, of `enum nccl_watch`; 0: nothing. Stores only. */
+struct collective_door {
+    uint32_t version;    /* COLLECTIVE_DOOR_VERSION */
+    const char *backend; /* whose they are: nccl, gloo */
+    bool has_both;       /* calls and times together or nothing: counting is what costs */
+    /* What is wanted from now on, of `enum collective_watch`. 0: nothing; stores only, as a forked
+     * child may. */
     void (*watch)(unsigned what);
-    void (*read)(struct nccl_figures *ret_figures);
+    void (*read)(struct collective_figures *ret_figures);
 };
 
 #endif

@@ -36,26 +36,26 @@ VERSIONS(VERSION)
 struct reading {
     uint64_t kind;
     void *parent;
-    enum nccl_func func;
+    enum collective_func func;
     uint64_t bytes, timer;
     bool is_captured;
 };
 
 /* ---- names and sizes */
 
-static enum nccl_func func_by_name(const char *name) {
+static enum collective_func func_by_name(const char *name) {
     static const char *const names[] = {
 #define FUNC(symbol, text) text,
-        NCCL_FUNCS(FUNC)
+        COLLECTIVE_FUNCS(FUNC)
 #undef FUNC
     };
-    for (size_t i = 0; name && i < NCCL_FUNC_OTHER; i++)
-        if (strcmp(name, names[i]) == 0) return (enum nccl_func)i;
-    return NCCL_FUNC_OTHER;
+    for (size_t i = 0; name && i < COLLECTIVE_FUNC_OTHER; i++)
+        if (strcmp(name, names[i]) == 0) return (enum collective_func)i;
+    return COLLECTIVE_FUNC_OTHER;
 }
 
-static enum nccl_func func_by_number(uint8_t number) {
-    return number <= NCCL_FUNC_RECV ? (enum nccl_func)number : NCCL_FUNC_OTHER;
+static enum collective_func func_by_number(uint8_t number) {
+    return number <= COLLECTIVE_FUNC_RECV ? (enum collective_func)number : COLLECTIVE_FUNC_OTHER;
 }
 
 /* In the order of NCCL's numbers. */
@@ -216,9 +216,11 @@ INIT_V5(6)
 VERSIONS(VERSION)
 #undef VERSION
 
-extern const struct nccl_door inductop_nccl_door;
-ATTR_EXPORT const struct nccl_door inductop_nccl_door = {
-    .version = NCCL_DOOR_VERSION,
+extern const struct collective_door inductop_nccl_door;
+ATTR_EXPORT const struct collective_door inductop_nccl_door = {
+    .version = COLLECTIVE_DOOR_VERSION,
+    .backend = "nccl",
+    .has_both = false,
     .watch = counting_watch,
     .read = counting_read,
 };

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 #include <math.h>
 
+#include "engine/data/summary.h"
 #include "tests/unit/data/tell.h"
 #include "engine/base/banned.h"
 
@@ -661,6 +662,32 @@ static void test_problems_said_again_are_counted(void **state) {
     store_free(store);
 }
 
+static void test_what_compiles_for_a_rank(void **state) {
+    (void)state;
+    struct store *store = viewed_store();
+    struct event summary;
+    hello(store, 0);
+    const struct snapshot *before = snapshot_take(store, 1);
+    tell(store, "helpers",
+         "'t':2,'rank':0,'cpu_ms':1200,'processes':3,'rss':700,'rss_peak':900");
+    tell(store, "helpers", "'t':3,'rank':0,'cpu_ms':2300,'processes':0,'rss':0,'rss_peak':900");
+    const struct snapshot *after = snapshot_take(store, 3);
+    const struct snapshot_rank *was = before->ranks[0], *now = after->ranks[0];
+    assert_true(isnan(was->helpers_cpu_ms) && isnan(was->helpers_rss) && isnan(was->helpers_peak));
+    assert_true(now->helpers_cpu_ms == 2300 && now->helpers == 0);
+    assert_true(now->helpers_rss == 0 && now->helpers_peak == 900);
+    step(store, 0, 1, 4, 6, 0, 0);
+    summary_event(store, &summary);
+    const json_t *rank = json_array_get(json_object_get(summary.body, "ranks"), 0);
+    const json_t *told = json_object_get(rank, "helpers");
+    assert_true(json_number_value(json_object_get(told, "cpu_ms")) == 2300);
+    assert_int_equal(json_integer_value(json_object_get(told, "rss_peak")), 900);
+    event_done(&summary);
+    snapshot_unref(before);
+    snapshot_unref(after);
+    store_free(store);
+}
+
 static void test_whether_code_is_in_effect(void **state) {
     (void)state;
     struct store *store = viewed_store();
@@ -670,7 +697,7 @@ static void test_whether_code_is_in_effect(void **state) {
          "'wraps':['DistributedDataParallel','Net']");
     tell(store, "active",
          "'t':2,'rank':0,'unit':1,'name':'Net','units':2,'state':'on','since':1,'variant':0,"
-         "'skipped':0,'limited':0,'looked':4,'calls':8,'compiled':6,'entered':12,'ran':7,"
+         "'skipped':0,'limited':0,'looked':4,'calls':8,'compiled':6,'entered':12,'lookup_us':41.5,'ran':7,"
          "'ids':['0/0','1/0'],'settings':{'dynamic':'static','autotune':'off'}");
     const struct snapshot *before = snapshot_take(store, 2);
     tell(store, "active",
@@ -685,6 +712,7 @@ static void test_whether_code_is_in_effect(void **state) {
     assert_string_equal(was->state, "on");
     assert_true(was->has_looked && was->has_ran && was->ran == 7 && was->units == 2);
     assert_true(was->calls == 8 && was->compiled == 6 && was->entered == 12 && was->looked == 4);
+    assert_true(was->lookup_us > 41 && was->lookup_us < 42 && isnan(now->lookup_us));
     assert_string_equal(was->ids, "0/0 1/0");
     assert_string_equal(snapshot_pair(was->settings, "dynamic"), "static");
     assert_true(!was->trouble && !was->why && was->frame_count == 0);
@@ -761,6 +789,7 @@ int main(void) {
         cmocka_unit_test(test_breaks_by_place),
         cmocka_unit_test(test_problems_said_again_are_counted),
         cmocka_unit_test(test_whether_code_is_in_effect),
+        cmocka_unit_test(test_what_compiles_for_a_rank),
         cmocka_unit_test(test_a_trouble_of_a_unit_is_one_line),
         cmocka_unit_test(test_losses),
     };

@@ -12,9 +12,9 @@
 /* `more`: further fields, with a comma in front. */
 static void sample(struct store *store, int rank, int steps, int count, const char *more) {
     tell(store, "collective",
-         "'t':5,'rank':%d,'step':%d,'steps':%d,'count':%d,'bytes':%d,'host_ms':1.5,'by':{},'comms':1,'api':6,"
-         "'dropped':0,'strange':0%s",
-         rank, steps, steps, count, 1000 * count, more);
+         "'t':5,'rank':%d,'step':%d,'steps':%d,'count':%d,'bytes':%d,'host_ms':1.5,'by':{'AllReduce':{'count':%d,'bytes':%d%s}},"
+         "'comms':1,'api':6,'dropped':0,'strange':0%s",
+         rank, steps, steps, count, 1000 * count, count, 1000 * count, more, more);
 }
 
 static struct store *ranks(int count) {
@@ -31,7 +31,7 @@ static void test_nothing_told_is_missing(void **state) {
     struct store *store = ranks(2);
     const struct snapshot *snapshot = snapshot_take(store, 6);
     assert_true(isnan(snapshot->ranks[0]->traffic.ms) && isnan(snapshot->ranks[0]->traffic.count));
-    assert_int_equal(snapshot->ranks[0]->traffic.api, 0);
+    assert_null(snapshot->ranks[0]->traffic.backend);
     assert_false(snapshot->groups[0]->has_last);
     assert_true(isnan(snapshot->groups[0]->skew_ms));
     snapshot_unref(snapshot);
@@ -93,6 +93,28 @@ static void test_the_one_that_waits_least_is_waited_for(void **state) {
     store_free(store);
 }
 
+/* The root of a broadcast is through before the others have come. */
+static void test_only_collectives_that_all_wait_in_tell_who_is_late(void **state) {
+    (void)state;
+    struct store *store = ranks(2);
+    const double broadcast[] = {10, 300}, reduce[] = {50, 20};
+    for (int rank = 0; rank < 2; rank++)
+        tell(store, "collective",
+             "'t':5,'rank':%d,'step':10,'steps':10,'backend':'gloo','count':20,'bytes':20,'timed':20,'timed_ms':%g,"
+             "'by':{'Broadcast':{'count':10,'bytes':10,'timed':10,'timed_ms':%g},'AllReduce':{'count':10,'bytes':10,'timed':10,"
+             "'timed_ms':%g}},'dropped':0,'strange':0",
+             rank, broadcast[rank] + reduce[rank], broadcast[rank], reduce[rank]);
+    const struct snapshot *snapshot = snapshot_take(store, 6);
+    assert_string_equal(snapshot->ranks[0]->traffic.backend, "gloo");
+    assert_true(isnan(snapshot->ranks[0]->traffic.host_ms));
+    assert_float_equal(snapshot->ranks[0]->traffic.ms, 6, 1e-9);
+    assert_float_equal(snapshot->ranks[0]->traffic.meeting_ms, 5, 1e-9);
+    assert_int_equal(snapshot->groups[0]->last, 1);
+    assert_float_equal(snapshot->groups[0]->skew_ms, 3, 1e-9);
+    snapshot_unref(snapshot);
+    store_free(store);
+}
+
 static void test_one_rank_has_no_skew(void **state) {
     (void)state;
     struct store *store = ranks(1);
@@ -137,6 +159,7 @@ int main(void) {
         cmocka_unit_test(test_figures_are_for_one_step),
         cmocka_unit_test(test_a_second_without_times_keeps_the_last),
         cmocka_unit_test(test_the_one_that_waits_least_is_waited_for),
+        cmocka_unit_test(test_only_collectives_that_all_wait_in_tell_who_is_late),
         cmocka_unit_test(test_one_rank_has_no_skew),
         cmocka_unit_test(test_nonsense_changes_nothing),
         cmocka_unit_test(test_samples_are_no_lines),

@@ -17,10 +17,10 @@
 #define TABLE(version) extern struct nccl_profiler_v##version ncclProfiler_v##version;
 TABLE(1) TABLE(2) TABLE(3) TABLE(4) TABLE(5) TABLE(6)
 #undef TABLE
-extern const struct nccl_door inductop_nccl_door;
+extern const struct collective_door inductop_nccl_door;
 
 static struct host hosts[HOST_VERSIONS + 1];
-static struct nccl_figures before;
+static struct collective_figures before;
 static uint64_t fake_ns;
 
 static uint64_t fake_clock(void) {
@@ -32,7 +32,7 @@ static int set_up(void **state) {
     const void *const tables[] = {NULL, &ncclProfiler_v1, &ncclProfiler_v2, &ncclProfiler_v3, &ncclProfiler_v4,
                                   &ncclProfiler_v5, &ncclProfiler_v6};
     for (unsigned v = 1; v <= HOST_VERSIONS; v++) hosts[v] = (struct host){.version = v, .table = tables[v], .mask = -1};
-    inductop_nccl_door.watch(NCCL_WATCH_CALLS | NCCL_WATCH_TIMES);
+    inductop_nccl_door.watch(COLLECTIVE_WATCH_CALLS | COLLECTIVE_WATCH_TIMES);
     inductop_nccl_door.read(&before);
     fake_ns = 1000;
     clock_set_source(fake_clock);
@@ -47,10 +47,10 @@ static int tear_down(void **state) {
 }
 
 /* What was counted since set_up(). */
-static struct nccl_figures since(void) {
-    struct nccl_figures now;
+static struct collective_figures since(void) {
+    struct collective_figures now;
     inductop_nccl_door.read(&now);
-    for (int f = 0; f < NCCL_FUNC_COUNT; f++) {
+    for (int f = 0; f < COLLECTIVE_FUNC_COUNT; f++) {
         now.funcs[f].count -= before.funcs[f].count;
         now.funcs[f].bytes -= before.funcs[f].bytes;
         now.funcs[f].host_ns -= before.funcs[f].host_ns;
@@ -63,7 +63,7 @@ static struct nccl_figures since(void) {
     return now;
 }
 
-static struct nccl_func_figures of(enum nccl_func func) {
+static struct collective_func_figures of(enum collective_func func) {
     return since().funcs[func];
 }
 
@@ -106,7 +106,7 @@ static void test_wants_nothing_until_it_is_watched(void **state) {
         assert_null(host_kernel(host, comm, NULL, 0, 5));
         host_finalize(host, comm);
     }
-    assert_int_equal(of(NCCL_FUNC_ALL_REDUCE).count, 0);
+    assert_int_equal(of(COLLECTIVE_FUNC_ALL_REDUCE).count, 0);
     assert_int_equal(since().strange, 0);
 }
 
@@ -118,11 +118,11 @@ static void test_mask_follows_what_is_watched(void **state) {
         int times = host_has_times(host) ? HOST_KERNEL : 0;
         void *comm = host_init(host, 2);
         assert_int_equal(host->mask, all | times);
-        inductop_nccl_door.watch(NCCL_WATCH_CALLS);
+        inductop_nccl_door.watch(COLLECTIVE_WATCH_CALLS);
         assert_int_equal(host->mask, all);
         inductop_nccl_door.watch(0);
         assert_int_equal(host->mask, 0);
-        inductop_nccl_door.watch(NCCL_WATCH_CALLS | NCCL_WATCH_TIMES);
+        inductop_nccl_door.watch(COLLECTIVE_WATCH_CALLS | COLLECTIVE_WATCH_TIMES);
         assert_int_equal(host->mask, all | times);
         host_finalize(host, comm);
     }
@@ -136,11 +136,11 @@ static void test_mask_is_left_alone_after_finalize(void **state) {
         assert_ptr_not_equal(first, second);
         host_finalize(host, first);
         host->mask = 0;
-        inductop_nccl_door.watch(NCCL_WATCH_CALLS);
+        inductop_nccl_door.watch(COLLECTIVE_WATCH_CALLS);
         assert_true(host->mask & HOST_COLL);
         host_finalize(host, second);
         host->mask = 0x55;
-        inductop_nccl_door.watch(NCCL_WATCH_CALLS | NCCL_WATCH_TIMES);
+        inductop_nccl_door.watch(COLLECTIVE_WATCH_CALLS | COLLECTIVE_WATCH_TIMES);
         assert_int_equal(host->mask, 0x55);
     }
 }
@@ -159,14 +159,14 @@ static void test_counts_collectives_and_bytes(void **state) {
         host_finalize(host, comm);
         assert_int_equal(since().version, host->version);
     }
-    assert_int_equal(of(NCCL_FUNC_ALL_REDUCE).count, HOST_VERSIONS);
-    assert_int_equal(of(NCCL_FUNC_ALL_REDUCE).bytes, HOST_VERSIONS * 4000);
-    assert_int_equal(of(NCCL_FUNC_ALL_REDUCE).host_ns, HOST_VERSIONS * 100);
-    assert_int_equal(of(NCCL_FUNC_ALL_GATHER).bytes, HOST_VERSIONS * 80);
-    assert_int_equal(of(NCCL_FUNC_REDUCE_SCATTER).bytes, HOST_VERSIONS * 20);
-    assert_int_equal(of(NCCL_FUNC_BROADCAST).bytes, HOST_VERSIONS * 7);
-    assert_int_equal(of(NCCL_FUNC_SEND).count, HOST_VERSIONS);
-    assert_int_equal(of(NCCL_FUNC_SEND).bytes, HOST_VERSIONS * 200);
+    assert_int_equal(of(COLLECTIVE_FUNC_ALL_REDUCE).count, HOST_VERSIONS);
+    assert_int_equal(of(COLLECTIVE_FUNC_ALL_REDUCE).bytes, HOST_VERSIONS * 4000);
+    assert_int_equal(of(COLLECTIVE_FUNC_ALL_REDUCE).host_ns, HOST_VERSIONS * 100);
+    assert_int_equal(of(COLLECTIVE_FUNC_ALL_GATHER).bytes, HOST_VERSIONS * 80);
+    assert_int_equal(of(COLLECTIVE_FUNC_REDUCE_SCATTER).bytes, HOST_VERSIONS * 20);
+    assert_int_equal(of(COLLECTIVE_FUNC_BROADCAST).bytes, HOST_VERSIONS * 7);
+    assert_int_equal(of(COLLECTIVE_FUNC_SEND).count, HOST_VERSIONS);
+    assert_int_equal(of(COLLECTIVE_FUNC_SEND).bytes, HOST_VERSIONS * 200);
     assert_int_equal(since().dropped, 0);
     assert_int_equal(since().strange, 0);
 }
@@ -180,9 +180,9 @@ static void test_unknown_names_count_as_other(void **state) {
         host_stop(host, host_call(host, comm, HOST_COLL, "AllReduce", 3, "ncclFloat4"));
         host_finalize(host, comm);
     }
-    assert_int_equal(of(NCCL_FUNC_OTHER).count, HOST_VERSIONS - 1);
-    assert_int_equal(of(NCCL_FUNC_OTHER).bytes, (HOST_VERSIONS - 1) * 24);
-    assert_int_equal(of(NCCL_FUNC_ALL_REDUCE).bytes, 0);
+    assert_int_equal(of(COLLECTIVE_FUNC_OTHER).count, HOST_VERSIONS - 1);
+    assert_int_equal(of(COLLECTIVE_FUNC_OTHER).bytes, (HOST_VERSIONS - 1) * 24);
+    assert_int_equal(of(COLLECTIVE_FUNC_ALL_REDUCE).bytes, 0);
     assert_int_equal(since().strange, HOST_VERSIONS - 1);
 }
 
@@ -208,7 +208,7 @@ static void test_captured_calls_are_told_apart(void **state) {
         host_finalize(&hosts[v], comm);
     }
     assert_int_equal(since().captured, 4);
-    assert_int_equal(of(NCCL_FUNC_ALL_REDUCE).count, 0);
+    assert_int_equal(of(COLLECTIVE_FUNC_ALL_REDUCE).count, 0);
 }
 
 static void test_copies_count_since_version_6(void **state) {
@@ -218,8 +218,8 @@ static void test_copies_count_since_version_6(void **state) {
         host_stop(&hosts[v], host_call(&hosts[v], comm, HOST_COPY, "AlltoAll", 50, "ncclFloat32"));
         host_finalize(&hosts[v], comm);
     }
-    assert_int_equal(of(NCCL_FUNC_ALL_TO_ALL).count, 1);
-    assert_int_equal(of(NCCL_FUNC_ALL_TO_ALL).bytes, 200);
+    assert_int_equal(of(COLLECTIVE_FUNC_ALL_TO_ALL).count, 1);
+    assert_int_equal(of(COLLECTIVE_FUNC_ALL_TO_ALL).bytes, 200);
 }
 
 static void test_communicators_are_counted(void **state) {
@@ -242,7 +242,7 @@ static void test_more_communicators_than_places_count_as_well(void **state) {
     assert_null(comms[COUNTING_COMMS + 1]);
     assert_int_equal(since().dropped, 2);
     host_stop(&hosts[5], host_call(&hosts[5], NULL, HOST_COLL, "AllReduce", 1, "ncclFloat32"));
-    assert_int_equal(of(NCCL_FUNC_ALL_REDUCE).count, 1);
+    assert_int_equal(of(COLLECTIVE_FUNC_ALL_REDUCE).count, 1);
     for (int i = 0; i < COUNTING_COMMS; i++) host_finalize(&hosts[5], comms[i]);
     assert_int_equal(since().comms, before.comms);
 }
@@ -264,8 +264,8 @@ static void test_time_is_from_first_start_to_last_end_of_its_kernels(void **stat
         host_kernel_end(host, third, 5600000);
         host_finalize(host, comm);
     }
-    assert_int_equal(of(NCCL_FUNC_ALL_REDUCE).timed, 3);
-    assert_int_equal(of(NCCL_FUNC_ALL_REDUCE).timed_ns, 3 * 2000000);
+    assert_int_equal(of(COLLECTIVE_FUNC_ALL_REDUCE).timed, 3);
+    assert_int_equal(of(COLLECTIVE_FUNC_ALL_REDUCE).timed_ns, 3 * 2000000);
     assert_int_equal(since().strange, 0);
 }
 
@@ -280,8 +280,8 @@ static void test_version_3_is_timed_by_our_clock(void **state) {
     host_kernel_end(host, kernel, 0);
     host_stop(host, call);
     host_finalize(host, comm);
-    assert_int_equal(of(NCCL_FUNC_ALL_REDUCE).timed, 1);
-    assert_int_equal(of(NCCL_FUNC_ALL_REDUCE).timed_ns, 4000);
+    assert_int_equal(of(COLLECTIVE_FUNC_ALL_REDUCE).timed, 1);
+    assert_int_equal(of(COLLECTIVE_FUNC_ALL_REDUCE).timed_ns, 4000);
 }
 
 static void test_old_versions_have_no_times(void **state) {
@@ -293,8 +293,8 @@ static void test_old_versions_have_no_times(void **state) {
         host_stop(&hosts[v], call);
         host_finalize(&hosts[v], comm);
     }
-    assert_int_equal(of(NCCL_FUNC_ALL_REDUCE).timed, 0);
-    assert_int_equal(of(NCCL_FUNC_ALL_REDUCE).count, 2);
+    assert_int_equal(of(COLLECTIVE_FUNC_ALL_REDUCE).timed, 0);
+    assert_int_equal(of(COLLECTIVE_FUNC_ALL_REDUCE).count, 2);
 }
 
 static void test_calls_that_overlap_keep_their_own_times(void **state) {
@@ -310,8 +310,8 @@ static void test_calls_that_overlap_keep_their_own_times(void **state) {
     host_stop(host, a);
     host_kernel_end(host, kernel_b, 74000);
     host_finalize(host, comm);
-    assert_int_equal(of(NCCL_FUNC_ALL_REDUCE).timed_ns, 16000);
-    assert_int_equal(of(NCCL_FUNC_ALL_GATHER).timed_ns, 64000);
+    assert_int_equal(of(COLLECTIVE_FUNC_ALL_REDUCE).timed_ns, 16000);
+    assert_int_equal(of(COLLECTIVE_FUNC_ALL_GATHER).timed_ns, 64000);
 }
 
 /* A collective that hangs for minutes must not look like a short one. */
@@ -322,7 +322,7 @@ static void test_a_very_long_time_is_the_longest_that_fits(void **state) {
     void *kernel = host_kernel(host, comm, call, 0, 1000);
     host_kernel_end(host, kernel, UINT64_C(600000000000));
     host_finalize(host, comm);
-    assert_int_equal(of(NCCL_FUNC_ALL_REDUCE).timed_ns, UINT64_C(16) * UINT32_MAX);
+    assert_int_equal(of(COLLECTIVE_FUNC_ALL_REDUCE).timed_ns, UINT64_C(16) * UINT32_MAX);
 }
 
 /* ---- what must not happen */
@@ -347,8 +347,8 @@ static void test_strange_events_harm_nothing(void **state) {
     host->table->stop(NULL);
     host_finalize(host, comm);
     assert_int_equal(since().strange, 3 + 2 + 1 + 1 + 2);
-    assert_int_equal(of(NCCL_FUNC_ALL_REDUCE).timed, 0);
-    assert_int_equal(of(NCCL_FUNC_ALL_REDUCE).count, 1);
+    assert_int_equal(of(COLLECTIVE_FUNC_ALL_REDUCE).timed, 0);
+    assert_int_equal(of(COLLECTIVE_FUNC_ALL_REDUCE).count, 1);
 }
 
 static void test_kernel_of_a_call_long_gone_is_no_time_of_another(void **state) {
@@ -360,20 +360,20 @@ static void test_kernel_of_a_call_long_gone_is_no_time_of_another(void **state) 
     for (int i = 0; i < COUNTING_CALLS; i++) host_stop(host, host_call(host, comm, HOST_COLL, "Broadcast", 1, "ncclFloat32"));
     host_kernel_end(host, host_kernel(host, comm, old, 0, 100), 100000);
     host_finalize(host, comm);
-    assert_int_equal(of(NCCL_FUNC_BROADCAST).timed_ns + of(NCCL_FUNC_ALL_REDUCE).timed_ns, 0);
+    assert_int_equal(of(COLLECTIVE_FUNC_BROADCAST).timed_ns + of(COLLECTIVE_FUNC_ALL_REDUCE).timed_ns, 0);
     assert_int_equal(since().strange, 1);
 }
 
 static void test_open_events_are_bounded_and_go_with_their_communicator(void **state) {
     (void)state;
     EACH_VERSION(host) {
-        struct nccl_figures start = since();
+        struct collective_figures start = since();
         void *comm = host_init(host, 2), *other = host_init(host, 2);
         void *kept = host_call(host, other, HOST_COLL, "AllReduce", 1, "ncclFloat32");
         for (int i = 0; i < COUNTING_CALLS + 100; i++) host_call(host, comm, HOST_COLL, "AllReduce", 1, "ncclFloat32");
-        struct nccl_figures full = since();
+        struct collective_figures full = since();
         assert_int_equal(full.dropped - start.dropped, 101);
-        assert_int_equal(full.funcs[NCCL_FUNC_ALL_REDUCE].count - start.funcs[NCCL_FUNC_ALL_REDUCE].count, COUNTING_CALLS + 101);
+        assert_int_equal(full.funcs[COLLECTIVE_FUNC_ALL_REDUCE].count - start.funcs[COLLECTIVE_FUNC_ALL_REDUCE].count, COUNTING_CALLS + 101);
         host_finalize(host, comm); /* with all of them open */
         for (int i = 0; i < COUNTING_CALLS / 2; i++) assert_non_null(host_call(host, other, HOST_COLL, "AllReduce", 1, "ncclFloat32"));
         host_stop(host, kept);

@@ -14,7 +14,7 @@
 
 #define SECOND UINT64_C(1000000000)
 
-static struct nccl_figures figures;
+static struct collective_figures figures;
 static unsigned watched;
 static uint64_t now;
 static struct collectives c;
@@ -24,11 +24,11 @@ static void watch(unsigned what) {
     watched = what;
 }
 
-static void read_figures(struct nccl_figures *ret) {
+static void read_figures(struct collective_figures *ret) {
     *ret = figures;
 }
 
-static const struct nccl_door door = {.version = NCCL_DOOR_VERSION, .watch = watch, .read = read_figures};
+static const struct collective_door door = {.version = COLLECTIVE_DOOR_VERSION, .backend = "nccl", .watch = watch, .read = read_figures};
 
 static uint64_t fake_clock(void) {
     return now;
@@ -55,7 +55,7 @@ static size_t turn_at(uint64_t step) {
     return collectives_turn(&c, now, 5 * SECOND, step, text, sizeof text);
 }
 
-static void add_calls(enum nccl_func func, uint64_t count, uint64_t bytes) {
+static void add_calls(enum collective_func func, uint64_t count, uint64_t bytes) {
     figures.funcs[func].count += count;
     figures.funcs[func].bytes += bytes;
     figures.funcs[func].host_ns += count * 1000;
@@ -79,16 +79,16 @@ static void test_without_the_plugin_nothing_is_told(void **state) {
 static void test_tells_a_second_of_steps(void **state) {
     (void)state;
     c.door = &door;
-    figures.funcs[NCCL_FUNC_ALL_REDUCE].count = 70; /* before it began: not told */
+    figures.funcs[COLLECTIVE_FUNC_ALL_REDUCE].count = 70; /* before it began: not told */
     collectives_begin(&c, 3);
-    assert_int_equal(watched, NCCL_WATCH_CALLS);
+    assert_int_equal(watched, COLLECTIVE_WATCH_CALLS);
     figures.version = 6;
     figures.comms = 2;
     figures.ranks = 8;
-    add_calls(NCCL_FUNC_ALL_REDUCE, 30, 3000);
-    add_calls(NCCL_FUNC_ALL_GATHER, 10, 500);
-    figures.funcs[NCCL_FUNC_ALL_REDUCE].timed = 20;
-    figures.funcs[NCCL_FUNC_ALL_REDUCE].timed_ns = 2500000;
+    add_calls(COLLECTIVE_FUNC_ALL_REDUCE, 30, 3000);
+    add_calls(COLLECTIVE_FUNC_ALL_GATHER, 10, 500);
+    figures.funcs[COLLECTIVE_FUNC_ALL_REDUCE].timed = 20;
+    figures.funcs[COLLECTIVE_FUNC_ALL_REDUCE].timed_ns = 2500000;
     now += SECOND / 2;
     assert_int_equal(turn_at(8), 0);
     now += SECOND / 2;
@@ -96,10 +96,10 @@ static void test_tells_a_second_of_steps(void **state) {
     size_t size = turn_at(13);
     assert_int_equal(size, strlen(text));
     assert_string_equal(
-        text, "{\"v\":1,\"kind\":\"collective\",\"ns\":101000000000,\"step\":12,\"steps\":10,\"count\":40,\"bytes\":3500,"
+        text, "{\"v\":1,\"kind\":\"collective\",\"ns\":101000000000,\"step\":12,\"steps\":10,\"backend\":\"nccl\",\"count\":40,\"bytes\":3500,"
               "\"host_ms\":0.040000,\"timed\":20,\"timed_ms\":2.500000,\"by\":{\"AllGather\":{\"count\":10,\"bytes\":500},"
-              "\"AllReduce\":{\"count\":30,\"bytes\":3000,\"timed\":20,\"timed_ms\":2.500000}},\"comms\":2,\"ranks\":8,"
-              "\"api\":6,\"dropped\":0,\"strange\":0}");
+              "\"AllReduce\":{\"count\":30,\"bytes\":3000,\"timed\":20,\"timed_ms\":2.500000}},\"comms\":2,\"api\":6,"
+              "\"ranks\":8,\"dropped\":0,\"strange\":0}");
 }
 
 static void test_each_event_stands_for_its_own_second(void **state) {
@@ -107,7 +107,7 @@ static void test_each_event_stands_for_its_own_second(void **state) {
     c.door = &door;
     collectives_begin(&c, 0);
     for (uint64_t i = 1; i <= 3; i++) {
-        add_calls(NCCL_FUNC_BROADCAST, i, 10 * i);
+        add_calls(COLLECTIVE_FUNC_BROADCAST, i, 10 * i);
         figures.captured = 4;
         now += SECOND;
         assert_true(turn_at(5 * i) > 0);
@@ -119,13 +119,74 @@ static void test_each_event_stands_for_its_own_second(void **state) {
     }
 }
 
+static const struct collective_door gloo = {.version = COLLECTIVE_DOOR_VERSION, .backend = "gloo", .has_both = true, .watch = watch,
+                                            .read = read_figures};
+enum { NOTHING = COLLECTIVE_WATCH_CALLS, BOTH = COLLECTIVE_WATCH_CALLS | COLLECTIVE_WATCH_TIMES };
+
+static void add_barriers(uint64_t count) {
+    struct collective_func_figures *of = &figures.funcs[COLLECTIVE_FUNC_BARRIER];
+    of->count += count;
+    of->timed += count;
+    of->timed_ns += count * 1000000;
+}
+
+/* Gloo has no interface of NCCL's, and comes with the bridge, in the middle of training. */
+static void test_gloos_are_told_from_the_end_of_a_step_to_the_end_of_a_step(void **state) {
+    (void)state;
+    assert_int_equal(turn_at(10), 0);
+    collectives_take(&c, &gloo, 10);
+    collectives_take(&c, &door, 12); /* once */
+    assert_int_equal(watched, NOTHING);
+    assert_int_equal(turn_at(10), 0);
+    assert_int_equal(watched, BOTH); /* the first second */
+    add_barriers(70); /* in the rest of a step */
+    assert_int_equal(turn_at(10), 0);
+    assert_int_equal(turn_at(11), 0);
+    add_barriers(5);
+    now += SECOND;
+    assert_int_equal(turn_at(11), 0); /* in a step */
+    add_barriers(1);
+    now += SECOND;
+    assert_true(turn_at(13) > 0);
+    assert_string_equal(text, "{\"v\":1,\"kind\":\"collective\",\"ns\":102000000000,\"step\":12,\"steps\":2,\"backend\":\"gloo\","
+                              "\"count\":6,\"bytes\":0,\"timed\":6,\"timed_ms\":6.000000,\"by\":{\"Barrier\":{\"count\":6,"
+                              "\"bytes\":0,\"timed\":6,\"timed_ms\":6.000000}},\"dropped\":0,\"strange\":0}");
+    assert_int_equal(watched, NOTHING);
+    assert_false(collectives_are_used(&c)); /* of NCCL */
+    collectives_end(&c);
+    assert_int_equal(watched, 0);
+    add_barriers(1);
+    now += 2 * SECOND;
+    assert_int_equal(turn_at(20), 0);
+}
+
+static void test_gloos_are_counted_one_second_in_ten(void **state) {
+    (void)state;
+    uint64_t told = 0, watched_turns = 0;
+    collectives_take(&c, &gloo, 0);
+    c.has_sampled = true;
+    for (uint64_t tenth = 1; tenth <= 300; tenth++, now += SECOND / 10) {
+        add_barriers(watched == BOTH ? 3 : 0);
+        told += collectives_turn(&c, now, 7000 * SECOND + tenth * SECOND / 10, tenth, text, sizeof text) > 0;
+        if (told) assert_holds("\"steps\":10,\"backend\":\"gloo\",\"count\":30,");
+        watched_turns += watched == BOTH;
+    }
+    assert_int_equal(told, 3);
+    assert_in_range(watched_turns, 3 * 10, 3 * 13);
+    collectives_begin(&c, 300); /* anew, with a first second */
+    turn_at(300);
+    assert_int_equal(watched, BOTH);
+    collectives_rest(&c); /* NCCL has come */
+    assert_int_equal(watched, NOTHING);
+}
+
 static void test_a_second_without_news_is_not_told(void **state) {
     (void)state;
     c.door = &door;
     collectives_begin(&c, 0);
     now += SECOND;
     assert_int_equal(turn_at(5), 0);
-    add_calls(NCCL_FUNC_BROADCAST, 1, 1);
+    add_calls(COLLECTIVE_FUNC_BROADCAST, 1, 1);
     now += SECOND;
     assert_true(turn_at(10) > 0);
     assert_holds("\"steps\":5,");
@@ -137,16 +198,16 @@ static void test_times_are_taken_one_second_in_ten(void **state) {
     collectives_begin(&c, 0);
     for (uint64_t tenth = 0; tenth < 300; tenth++) {
         collectives_turn(&c, now, 7000 * SECOND + tenth * SECOND / 10, 0, text, sizeof text);
-        assert_int_equal(watched, tenth % 100 < 10 ? NCCL_WATCH_CALLS | NCCL_WATCH_TIMES : NCCL_WATCH_CALLS);
+        assert_int_equal(watched, tenth % 100 < 10 ? COLLECTIVE_WATCH_CALLS | COLLECTIVE_WATCH_TIMES : COLLECTIVE_WATCH_CALLS);
     }
     figures.captured = 1; /* from here on never again */
     for (uint64_t tenth = 0; tenth < 100; tenth++) {
         collectives_turn(&c, now, 7000 * SECOND + tenth * SECOND / 10, 0, text, sizeof text);
-        assert_int_equal(watched, NCCL_WATCH_CALLS);
+        assert_int_equal(watched, COLLECTIVE_WATCH_CALLS);
     }
     collectives_end(&c);
     assert_int_equal(watched, 0);
-    add_calls(NCCL_FUNC_BROADCAST, 1, 1);
+    add_calls(COLLECTIVE_FUNC_BROADCAST, 1, 1);
     now += 2 * SECOND;
     assert_int_equal(turn_at(5), 0);
 }
@@ -175,6 +236,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_without_the_plugin_nothing_is_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_tells_a_second_of_steps, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_each_event_stands_for_its_own_second, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_gloos_are_told_from_the_end_of_a_step_to_the_end_of_a_step, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_gloos_are_counted_one_second_in_ten, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_second_without_news_is_not_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_times_are_taken_one_second_in_ten, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_largest_event_fits_and_a_smaller_room_is_not_overrun, set_up, tear_down),

@@ -569,6 +569,50 @@ static void memory_that_settles_or_jumps_is_no_leak(void **state) {
     }
 }
 
+/* Steps of 20 ms; `us` of look-ups in each for two calls. */
+static void looked_up(struct job *job, int64_t looked, double us) {
+    tell(job->store, "active",
+         "'t':%f,'rank':0,'unit':0,'name':'Net','units':1,'state':'on','since':1,'variant':0,'skipped':0,'limited':0,"
+         "'looked':%lld,'calls':%lld,'compiled':%lld,'entered':%lld,'ids':['0/0','10/0'],'lookup_us':%f",
+         job->t, (long long)looked, 2 * (long long)looked, 2 * (long long)looked, 2 * (long long)looked, us);
+}
+
+static void guards_that_take_a_share_of_the_step(void **state) {
+    struct job *job = *state;
+    struct event event = EVENT_INIT;
+    double lost = 0;
+    hello(job->store, 0);
+    for (int id = 0; id < 3; id++) /* 1/0 did not run */
+        tell(job->store, "compile", "'t':1,'rank':0,'variant':0,'id':'%d/0','trigger':'first','ms':100,'graph':{'guards':%d,'guard_us':9}",
+             id < 2 ? id : 10, 100 << id);
+    train(job, 0, 60, 1, 2);
+    go_on(job, 60);
+    looked_up(job, 8, 1900); /* 9.5 % */
+    assert_string_equal(told(job, NULL), "");
+    looked_up(job, 3, 5000); /* too few looks */
+    assert_string_equal(told(job, NULL), "");
+    looked_up(job, 8, 5000);
+    assert_string_equal(told(job, &event), "guards ");
+    assert_non_null(strstr(event_text(&event, "text"), "guards take 25 % of the step: 5.00 of 20.00 ms"));
+    assert_non_null(strstr(event_text(&event, "evidence"), "500 guards, 2.0 look-ups a step"));
+    assert_true(event_number(&event, "lost_s", &lost) && fabs(lost - 0.3) < 1e-6);
+    event_done(&event);
+    assert_string_equal(told(job, NULL), "");
+}
+
+/* Of a step that short, the bare way into compiled code is a share. */
+static void a_short_step_is_not_the_guards_fault(void **state) {
+    struct job *job = *state;
+    hello(job->store, 0);
+    compiled(job, 0);
+    for (int i = 0; i < 60; i++)
+        store_step(job->store, &(struct step_record){.step = (uint64_t)i, .end_ns = (uint64_t)i * 400000, .dur_ns = 400000}, 0, NULL, 0);
+    looked_up(job, 8, 2 * 99);
+    assert_string_equal(told(job, NULL), "");
+    looked_up(job, 8, 2 * 101);
+    assert_string_equal(told(job, NULL), "guards ");
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
@@ -598,6 +642,8 @@ int main(void) {
         TEST(the_same_after_a_switch_is_another_set_of_settings),
         TEST(breaks_that_run_in_every_call),
         TEST(a_compilation_that_does_not_end),
+        TEST(guards_that_take_a_share_of_the_step),
+        TEST(a_short_step_is_not_the_guards_fault),
         TEST(memory_that_grows_without_end),
         TEST(memory_that_settles_or_jumps_is_no_leak),
     };
