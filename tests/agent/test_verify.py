@@ -107,6 +107,29 @@ def test_checkpointing_and_hooks_of_the_job_see_nothing_of_it(job):
     assert {e["verdict"] for e in found} == {"same"} and {"gradient" in e for e in found} == {True, False}, found
 
 
+OWN = """
+import torch, lab
+calls = []
+@torch.library.custom_op("own::count", mutates_args=())
+def count(x: torch.Tensor) -> torch.Tensor:
+    calls.append(1)
+    return x + 1
+count.register_fake(torch.empty_like)
+model = torch.compile(lambda x: torch.ops.own.count(x).sin(), backend="aot_eager")
+net = torch.nn.Linear(16, 4); opt = torch.optim.SGD(net.parameters(), 1e-2)
+for i in range(5):
+    if i == 1: lab.core().propose(1, {"verify": "on"}, 2)
+    model(torch.randn(4, 16)); net(torch.randn(4, 16)).sum().backward(); opt.step()
+print("job", len(calls))
+"""
+
+
+def test_what_may_do_more_than_compute_runs_as_often_as_the_job_wants(job):
+    found = told(done := job(OWN))
+    assert [e["verdict"] for e in found] == ["n/a"] and found[0]["why"].startswith("it calls own.count"), found
+    assert done.said("job") == [5]
+
+
 def test_without_memory_for_it_nothing_is_compared(job):
     found = told(done := job(script(), env={"LOCAL_WORLD_SIZE": "1000000"}))
     assert found and all(e["verdict"] == "n/a" and e["why"].startswith("no memory headroom: it may need ") for e in found)

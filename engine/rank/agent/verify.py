@@ -30,6 +30,9 @@ OPTIONS = {"fallback_random": True, "triton.cudagraphs": False}  # eager's rando
 TIMES = 4  # a graph is looked at again after so many times the calls
 LEAST = 1e-3  # of the root mean square of all
 
+OPERATORS = ("aten", "prims", "prim", "higher_order", "quantized", "torchvision")
+MODULES = ("torch", "torchvision", "_operator", "operator", "math", "builtins")
+
 begun: Callable[[str], Any] = core.nothing  # what compiles.py knows of a compile id
 told: Callable[[int | None, str, int, Any, dict[str, Any]], None] = core.nothing  # unit, compile id, number, spec, what came of it
 _numbers = itertools.count()
@@ -59,7 +62,7 @@ def wrap(graph: Any, inner: Callable[[], Any], spec: Any) -> Any:
     names = _names(graph)
     try:
         eager = _copy(graph)  # compilers change what they are given
-        fault = "parameters are inside of the graph" if next(eager.parameters(), None) is not None else None
+        fault = "parameters are inside of the graph" if next(eager.parameters(), None) is not None else _foreign(graph)
     except Exception as error:
         eager, fault = None, f"the graph cannot be copied: {_line(error)}"
     compiled = inner()
@@ -89,6 +92,19 @@ def _copy(graph: Any) -> Any:
         if isinstance(part, GraphModule):
             setattr(made, name, _copy(part))
     return made
+
+
+def _foreign(graph: Any) -> str | None:
+    """What it calls that is not torch's may do more than compute (count, send), and must not run more often than the job wants it to."""
+    for part in graph.modules():
+        for node in getattr(getattr(part, "graph", None), "nodes", ()):
+            if node.op != "call_function":
+                continue
+            space = getattr(node.target, "namespace", None) or getattr(node.target, "_qualified_op_name", "").partition("::")[0]
+            home = (getattr(node.target, "__module__", None) or "torch").partition(".")[0]
+            if (space and space not in OPERATORS) or home not in MODULES:
+                return f"it calls {node.target}, which may do more than compute"[:200]
+    return None
 
 
 def _names(graph: Any) -> list[str]:
