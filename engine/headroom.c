@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/attr.h"
 #include "engine/base/mem.h"
 #include "engine/data/memory.h"
 #include "engine/parts.h"
@@ -30,12 +31,38 @@ static double number_in(const char *path, const char *name) {
     return found;
 }
 
-/* Bytes; NaN: not known. A limit of the container counts when it is nearer than the machine's. */
+/* Files of a control group, in its two versions: the limit, what is used, and what of it can be given back. */
+static const struct group_files {
+    const char *top, *most, *now, *cache;
+} version_1 = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "},
+  version_2 = {"/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file "};
+
+/* Bytes that the group at this path has left; NaN: it has no limit. */
+static double group_left(const struct group_files *files, const char *path) {
+    CLEANUP(cleanup_free) char *most = mem_printf("%s%s/%s", files->top, path, files->most),
+                               *now = mem_printf("%s%s/%s", files->top, path, files->now),
+                               *stat = mem_printf("%s%s/memory.stat", files->top, path);
+    return number_in(most, NULL) - (number_in(now, NULL) - fmax(number_in(stat, files->cache), 0));
+}
+
+/* Bytes; NaN: not known. Limits of the control groups that we are in count when they are nearer than the machine's. */
 static double host_left(void) {
-    double machine = 1024 * number_in("/proc/meminfo", "MemAvailable:");
-    double most = number_in("/sys/fs/cgroup/memory.max", NULL), now = number_in("/sys/fs/cgroup/memory.current", NULL);
-    double cache = number_in("/sys/fs/cgroup/memory.stat", "inactive_file ");
-    return fmin(machine, most - (now - fmax(cache, 0)));
+    double left = 1024 * number_in("/proc/meminfo", "MemAvailable:");
+    char line[4096];
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    while (file && fgets(line, sizeof line, file)) { /* "0::/PATH", "4:memory:/PATH" */
+        char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
+        bool is_2 = path && path == controllers + 1;
+        if (!path || (!is_2 && strncmp(controllers, ":memory:", 8))) continue;
+        path[strcspn(path, "\n")] = '\0';
+        /* The group, then each above it. */
+        for (char *end = path + strlen(path); end > path; end = strrchr(path, '/') ? strrchr(path, '/') : path) {
+            *end = '\0';
+            left = fmin(left, group_left(is_2 ? &version_2 : &version_1, path + 1));
+        }
+    }
+    if (file) fclose(file);
+    return left;
 }
 
 struct need {

@@ -85,6 +85,7 @@ struct children *children_read(void) {
 }
 
 struct children *children_free(struct children *children) {
+    if (!children) return NULL;
     free(children->all);
     free(children);
     return NULL;

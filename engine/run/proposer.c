@@ -322,11 +322,26 @@ void proposer_result(struct proposer *proposer, const struct peer *peer, const s
     note_result(ticket, member, event);
 }
 
+/* Offsets, each with the place of its settings among those in `sets`: a comparison has hundreds of entries of two. */
+static json_t *indexed(const json_t *schedule, json_t *sets) {
+    json_t *list = json_array(), *entry;
+    size_t i;
+    json_array_foreach(schedule, i, entry) {
+        json_t *settings = json_array_get(entry, 1);
+        size_t place = 0;
+        while (place < json_array_size(sets) && !json_equal(json_array_get(sets, place), settings)) place++;
+        if (place == json_array_size(sets)) json_array_append(sets, settings);
+        json_array_append_new(list, json_pack("[O,I]", json_array_get(entry, 0), (json_int_t)place));
+    }
+    return list;
+}
+
 void proposer_propose(struct proposer *proposer, const struct proposal *what) {
     struct ticket *ticket = mem_new(sizeof *ticket), **at = &proposer->tickets;
     ticket->proposer = proposer;
     ticket->told = *what;
-    json_t *payload = json_pack("{ss sO sO*}", "by", what->by, "schedule", what->schedule, "forget", what->forget);
+    json_t *sets = json_array(), *schedule = indexed(what->schedule, sets);
+    json_t *payload = json_pack("{ss so so sO*}", "by", what->by, "sets", sets, "schedule", schedule, "forget", what->forget);
     if (what->device_bytes) json_object_set_new(payload, "device_bytes", json_integer((json_int_t)what->device_bytes));
     ticket->payload = json_dumps(payload, JSON_COMPACT);
     json_decref(payload);

@@ -11,8 +11,8 @@
 #include "engine/base/mem.h"
 #include "engine/base/banned.h"
 
-/* RECENT: clean steps that the length and number of blocks come from. AHEAD: steps that pass until a proposal
- * acts, at least. */
+/* RECENT: clean steps that the length and number of blocks come from. AHEAD: steps that pass until
+ * a proposal acts, at least. */
 enum { RECENT = 64, AHEAD = 16 };
 
 struct watched {

@@ -62,7 +62,7 @@ enum {
     JUDGE_COUNTED_LEAST = 4, /* steps of a block that can count, and: */
     JUDGE_BLOCK_MS = 50,     /* long enough that a timer tick or an interrupt is small */
     JUDGE_COUNTED_MOST = 64,
-    JUDGE_COUPLES_MOST = 32, /* of a pair: so that a schedule is short enough for one frame */
+    JUDGE_COUPLES_MOST = 32, /* of a pair: a schedule is 2 KiB then */
     JUDGE_PAIRS_MOST = 16, /* measuring.md, section 3 */
     JUDGE_PAIRS_LEAST = 8,
     JUDGE_PAIRS_FIRST = 6, /* of the first stage */

@@ -185,8 +185,9 @@ static void judge_guards(const struct look *look, const struct snapshot_rank *ra
                                100 * ms / use->median_ms, ms, use->median_ms, active->name);
     finding->action = mem_strdup("Fewer modules, numbers and globals for the forward to read; or, unsafe, since a module that changes goes "
                                  "unnoticed then: options={\"guard_filter_fn\": torch.compiler.skip_guard_on_all_nn_modules_unsafe} (torch 2.8)");
-    finding->evidence = mem_printf("rank %d: %ld guards, %.1f look-ups a step, measured in %" PRId64 " steps, the least", rank->rank, guards,
-                                   calls, active->looked);
+    CLEANUP(cleanup_free) char *many = guards ? mem_printf("%ld guards, ", guards) : mem_strdup("");
+    finding->evidence = mem_printf("rank %d: %s%.1f look-ups a step, measured in %" PRId64 " steps, the least", rank->rank, many, calls,
+                                   active->looked);
 }
 
 /* Whether compiled code still fits is asked at each call, and everything that it was compiled for is looked at. */
@@ -214,7 +215,7 @@ void find_numbers(const struct look *look) {
             if (!finding) continue;
             finding->text = mem_printf("%s computes something else compiled than eager: %s", active->name, found + 9);
             finding->action = mem_strdup("backend=aot_eager, then backend=eager, with verify=on tell whose fault it is: inductor's, autograd's or Dynamo's");
-            finding->evidence = mem_printf("compile id %s on rank %d, by torch's rule for accuracy", active->ids ? active->ids : "?", rank->rank);
+            finding->evidence = mem_printf("rank %d, by torch's rule for accuracy", rank->rank);
         }
     }
 }

@@ -76,7 +76,8 @@ def plan_next(count: int) -> None:
 def propose(identity: int, settings: Any, at: int, by: str = "viewer", **more: Any) -> None:
     """Prepared at the next boundary and applied at `at`; `settings` is one set or a schedule."""
     schedule = settings if isinstance(settings, list) else [[0, settings]]
-    _open[identity] = {"at": at, "payload": json.dumps({"by": by, "schedule": schedule, **more}).encode()}
+    sets = {"sets": [one for _, one in schedule], "schedule": [[offset, place] for place, (offset, _) in enumerate(schedule)]}
+    _open[identity] = {"at": at, "payload": json.dumps({"by": by, **sets, **more}).encode()}
 
 
 def step(flags: int = 0, begun_ns: int = 0) -> int:

@@ -100,11 +100,11 @@ def test_opened_only_where_it_was_asked_for(nccl):
     assert nccl.opened == [nccl.module.PLUGIN]
 
 
-@pytest.mark.parametrize("backend, asked, has_bridge, begins", [
-    ("", "auto", True, None), ("nccl", "on", False, None), ("nccl", "auto", True, "off: --collectives on counts"),
-    ("cpu:gloo,cuda:nccl", "off", True, "off: --collectives on"), ("gloo", "off", True, "off: --collectives auto counts and times gloo's"),
-    ("gloo", "auto", False, "n/a: gloo's are counted by"), ("gloo", "on", True, "told once"), ("mpi", "off", True, "n/a: mpi"),
+@pytest.mark.parametrize("backend, asked, missing, begins", [
+    ("", "auto", "", None), ("nccl", "on", "gone", None), ("nccl", "auto", "", "off: --collectives on counts"),
+    ("cpu:gloo,cuda:nccl", "off", "", "off: --collectives on"), ("gloo", "off", "", "off: --collectives auto counts and times gloo's"),
+    ("gloo", "auto", "gone", "n/a: gloo's are counted by the library that counts torch's memory: gone"), ("gloo", "on", "", "told once"), ("mpi", "off", "", "n/a: mpi"),
 ])  # fmt: skip
-def test_why_nothing_is_told_is_said(nccl, backend, asked, has_bridge, begins):
-    reason = import_module("agent_alone.rank").collectives(backend, asked, has_bridge)
+def test_why_nothing_is_told_is_said(nccl, backend, asked, missing, begins):
+    reason = import_module("agent_alone.rank").collectives(backend, asked, missing)
     assert reason is None if begins is None else reason.startswith(begins)

@@ -134,3 +134,42 @@ def test_without_memory_for_it_nothing_is_compared(job):
     found = told(done := job(script(), env={"LOCAL_WORLD_SIZE": "1000000"}))
     assert found and all(e["verdict"] == "n/a" and e["why"].startswith("no memory headroom: it may need ") for e in found)
     assert done.of("active")[-1]["settings"]["verify"].startswith("n/a: no memory headroom")
+
+
+RULE = """
+import json, math, torch
+from inductop_agent import accuracy
+
+def figures(outputs, gradients=()):
+    made = accuracy.Figures()
+    made.outputs, made.gradients = dict(outputs), dict(gradients)
+    return made
+
+def told(a, b, exact=None, ga=None, gb=None):
+    one = figures({"a": a}, {} if ga is None else {"g": ga})
+    other = figures({"a": b}, {} if gb is None else {"g": gb})
+    found = accuracy.judge(one, other, lambda: exact)
+    return [found["verdict"], found.get("rule"), found.get("error"), found.get("why")]
+
+torch.manual_seed(0)
+x = torch.randn(5000); small = 1e-6 * x; huge = torch.where(x > 1, torch.finfo(torch.float32).min, x)
+exact = x.double()
+print("rule", json.dumps({
+    "same": told(x, x + 1e-5), "off": told(x, 1.05 * x)[:2], "small": told(x, x, None, small, 1.05 * small)[:2],
+    "zero": told(x, x, None, 0 * x, 0 * x), "nan": told(x, torch.where(x > 2, math.nan, x)), "both nan": told(x * math.nan, x * math.nan),
+    "inf": told(x / 0, x / 0)[:1], "huge": told(huge, 1.1 * huge)[:1], "huge same": told(huge, torch.where(x > 1, huge, x * 1.0001))[:1],
+    "hidden": told(huge, torch.where(x > 1, huge, x * 1.5))[:1], "shape": told(x, x[:-1]), "kind": told(x, x.double())[0],
+    "as eager": told(x * 1.02, x * 0.98, figures({"a": exact}))[:2], "worse": told(x * 1.001, x * 0.95, figures({"a": exact}))[:2],
+    "none": accuracy.judge(figures({}), figures({}), lambda: None),
+}))
+"""
+
+
+def test_the_rule(job):
+    (told,) = job(RULE).said("rule")
+    assert told["same"][:2] == ["same", "close"] and told["off"] == told["small"] == ["differs", "cosine"], told
+    assert told["nan"] == ["differs", "close", None, "has NaN or infinity where the other has none"]
+    assert told["shape"][0] == told["kind"] == "differs" and told["shape"][3] == "is of another kind or size"
+    assert told["zero"][0] == "n/a" and told["both nan"][0] == told["inf"][0] == "same"
+    assert told["huge"] == ["differs"] and told["huge same"] == ["same"] and told["hidden"] == ["differs"]
+    assert told["as eager"] == ["same", "float64"] and told["worse"] == ["differs", "float64"] and told["none"] is None

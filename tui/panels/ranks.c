@@ -404,7 +404,7 @@ static int helpers_line(struct area area, int y, const struct snapshot_rank *ran
                         format_duration(rank->helpers_cpu_ms * ns_of_ms).text,
                         format_bytes(rank->helpers_peak).text);
     if (rank->helpers > 0)
-        snprintf(text + size, sizeof text - (size_t)size, "; now %lld processes, %s",
+        snprintf(text + size, sizeof text - (size_t)size, "; %lld processes at the last look, %s",
                  (long long)rank->helpers, format_bytes(rank->helpers_rss).text);
     return view_line(area, y, "compilers", text, STYLE_PLAIN);
 }

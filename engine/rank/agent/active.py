@@ -211,11 +211,11 @@ def converted(name: str) -> None:
                 _traced.setdefault(_place(code), begin.index)
 
 
-def verified(index: int | None, name: str, place: int, spec: Any, found: dict[str, Any]) -> None:
-    """A graph of this compilation was compared with eager."""
+def verified(index: int | None, graph: int, spec: Any, found: dict[str, Any]) -> None:
+    """A graph was compared with eager."""
     whole = _wholes.get(-1 if index is None else index)
     if whole is not None:
-        whole.unders.setdefault(spec, Under()).verified[f"{name} {place}"] = found
+        whole.unders.setdefault(spec, Under()).verified[graph] = found
         changed()
 
 

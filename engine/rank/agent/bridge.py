@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from typing import Any
 
 from . import core, events
@@ -14,6 +15,8 @@ HEADER = os.path.join("include", "c10", "core", "CPUAllocator.h")
 
 _torch: Any = None  # None: nothing is to be done
 _library = ""
+missing = "it is off (--bridge auto)"  # why there is none; empty: it counts, or will
+on_missing: Callable[[], None] = core.nothing
 
 
 def _support() -> str:
@@ -69,24 +72,19 @@ def _cannot_be_built() -> str | None:
     return None
 
 
-def is_wanted() -> bool:
-    """It counts, or will."""
-    return bool(_library)
-
-
 @core.shield()
 def begin(torch: Any, start: dict[str, Any]) -> None:
     """At torch's import: a library that is there counts from the first tensor on. `start`: what stands in start.json."""
-    global _torch, _library
+    global _torch, _library, missing
     if start.get("bridge") != "auto":
         return
-    _torch = torch
+    _torch, missing = torch, ""
     try:
         _library = _find()
         if os.path.exists(_library):
             _load(None)
     except ImportError:
-        _torch = None  # no core in this Python, and nothing to see
+        _torch, missing = None, "there is no core in this Python"
     except Exception as error:
         _missing(str(error))
 
@@ -127,7 +125,8 @@ def _came(count: int, fault: str | None) -> None:
 
 
 def _missing(reason: str) -> None:
-    global _torch
-    _torch = None
+    global _torch, missing
+    _torch, missing = None, reason
+    on_missing()
     events.keep("bridge", 0, state="failed", library=_library or None, reason=reason)
     events.problem("memory", f"resident memory only, without torch's own figures: {reason}")

@@ -41,7 +41,7 @@ class Under:
         self.autotune_ms = 0.0
         self.graph_skip: str | None = None
         self.cached = False
-        self.verified: dict[str, dict[str, Any]] = {}  # by compile id and place among its graphs: what the last comparison with eager gave
+        self.verified: dict[int, dict[str, Any]] = {}  # by number of the graph: what the last comparison with eager gave
 
     def take(self, record: Any, facts: Facts | None, frame: str | None, hit: str | None, step: int) -> None:
         self.names.add(named(record.compile_id))
@@ -231,8 +231,8 @@ def _verified(under: Under) -> str:
 
 
 def differs(one: dict[str, Any]) -> str:
-    share = f"is {100 * one['error']:.2g} % off" if one["error"] is not None else "is not of the same kind or size"
-    return f"{one['worst']} {share} (the largest error)"
+    share = f"is {100 * one['error']:.2g} % off" if one["error"] is not None else one["why"]
+    return f"{one['worst']} {share} (compile id {one['id']})"
 
 
 def _option(values: dict[str, Any], name: str) -> Any:

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 SHARE = 0.9  # of what is left: others may use the device, too
@@ -26,11 +28,30 @@ def objection(needed: int) -> str | None:
 
 
 def host_left() -> float:
-    """Bytes of memory that the host, or the container when that is nearer, has left; without an end where neither tells."""
+    """Bytes of memory that the host, or the nearest limit of a control group, has left; without an end where nothing tells."""
     left = 1024.0 * _number("/proc/meminfo", "MemAvailable:")
-    most, now = _number("/sys/fs/cgroup/memory.max"), _number("/sys/fs/cgroup/memory.current")
-    cache = _number("/sys/fs/cgroup/memory.stat", "inactive_file ")
-    return min(left, most - now + cache) if math.isfinite(most + now + cache) else left
+    for folder, most, now, cache in _groups():
+        limit, used = _number(f"{folder}/{most}"), _number(f"{folder}/{now}")
+        if math.isfinite(limit + used):
+            unused = _number(f"{folder}/memory.stat", cache)
+            left = min(left, limit - used + (unused if math.isfinite(unused) else 0.0))
+    return left
+
+
+def _groups() -> Iterator[tuple[str, str, str, str]]:
+    """Folders of this process's memory groups, of both versions, up to the root; names of limit, use, and of what can be given back."""
+    try:
+        with open("/proc/self/cgroup", encoding="ascii", errors="replace") as file:
+            lines = [line.strip().split(":", 2) for line in file]
+    except OSError:
+        lines = []
+    for _, controllers, path in (line for line in lines if len(line) == 3):
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        top = "/sys/fs/cgroup/memory" if controllers else "/sys/fs/cgroup"
+        names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file ") if controllers else ("memory.max", "memory.current", "inactive_file ")
+        parts = [part for part in path.split("/") if part]
+        yield from ((os.path.join(top, *parts[:count]), *names) for count in range(len(parts), -1, -1))
 
 
 def resident() -> float:

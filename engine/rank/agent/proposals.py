@@ -24,13 +24,14 @@ running = 0  # a schedule that has begun and has more entries
 
 def _read(payload: bytes) -> Proposal:
     data = json.loads(payload)
-    schedule = [(int(offset), dict(settings)) for offset, settings in data["schedule"]]
+    sets = [text.merge({}, dict(one)) for one in data["sets"]]
+    schedule = [(int(offset), sets[place]) for offset, place in data["schedule"]]
     if not schedule or schedule[0][0] != 0:
         raise Refused("a schedule begins with offset 0")
     forget = data.get("forget")
     return Proposal(
         by=str(data.get("by", "viewer")),
-        schedule=[(o, text.merge({}, s)) for o, s in schedule],
+        schedule=schedule,
         forget=forget and text.merge({}, dict(forget)),
         device_bytes=int(data.get("device_bytes", 0)),
     )

@@ -83,7 +83,7 @@ def backend() -> str:
         return ""
 
 
-def collectives(name: str, asked: str, has_bridge: bool) -> str | None:
+def collectives(name: str, asked: str, missing: str) -> str | None:
     """Why nothing is told of those of this backend, or not yet; None: there are none, or NCCL's are told."""
     if not name:
         return None
@@ -93,7 +93,7 @@ def collectives(name: str, asked: str, has_bridge: bool) -> str | None:
         return f"n/a: {name} tells nothing by itself"
     if asked == "off":
         return "off: --collectives auto counts and times gloo's"
-    return "told once the library is there that counts torch's memory" if has_bridge else "n/a: gloo's are counted by torch's bridge (--bridge auto)"
+    return f"n/a: gloo's are counted by the library that counts torch's memory: {missing}" if missing else "told once the library is there that counts torch's memory"
 
 
 def facts(torch: Any) -> dict[str, Any]:

@@ -90,6 +90,8 @@ def wanted(author: Author, wish: Settings) -> Spec:
     if backend is None:
         backend = "inductor" if author.inductor else author.backend
     verifies = wish.get("verify") == "on"
+    if verifies and "cudagraphs" in (backend, author.named if backend is author.backend else ""):
+        raise Refused("verify=on runs on copies, and graphs that backend=cudagraphs records are bound to the memory that they saw")
     if backend == "inductor":
         return spec(backend, _inductor_options(author, wish, dynamic), fullgraph, dynamic, author.region_name, verifies)
     for name in wish:

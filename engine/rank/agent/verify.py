@@ -4,12 +4,8 @@
 In some calls of a graph (the 1st, 4th, 16th, ...) copies of its inputs go through the graph as Dynamo captured it, in eager, and through
 the compiled code, each from the same random state; outputs, what it writes into its inputs, a loss made of the outputs and the gradients
 of that loss are compared. Then the job's own call runs as it would have: the model, its gradients and buffers, the optimizer, hooks and
-the random state are not touched. A graph that holds collectives is not compiled by us at all (variants.py).
-
-The rule is torch's own for accuracy (torch/_dynamo/utils.py, same): all elements close, else the error to a run in float64 at most 2 to 3
-times eager's own plus a tenth of the tolerance; cosine of at least 0.99 where float64 says nothing. Unlike there each tensor is taken in
-units of its own root mean square (at least a thousandth of that of all outputs, or of all gradients), for most gradients are smaller than
-the tolerance.
+the random state are not touched. A graph that holds collectives is not compiled by us at all (variants.py). By which rule it is the same
+stands in accuracy.py.
 """
 
 from __future__ import annotations
@@ -17,42 +13,29 @@ from __future__ import annotations
 import contextlib
 import copy
 import itertools
-import math
 import os
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import core, effects, events, headroom
+from .accuracy import Figures, judge
 
-TOLERANCE = {True: 1e-2, False: 1e-3}  # with gradients and without: torch's, of benchmarks/dynamo/huggingface.py
-COSINE = 0.99
 OPTIONS = {"fallback_random": True, "triton.cudagraphs": False}  # eager's random numbers; a recorded graph is bound to the addresses it saw
 TIMES = 4  # a graph is looked at again after so many times the calls
-LEAST = 1e-3  # of the root mean square of all
+SLOWER = {False: 4, True: 64}  # times that float64 may take, on the CPU and on CUDA (devices without double units; NVIDIA's tables of throughput)
+LONGEST_S = 5.0  # of a run in float64: other ranks may wait for this one
 
 OPERATORS = ("aten", "prims", "prim", "higher_order", "quantized", "torchvision")
 MODULES = ("torch", "torchvision", "_operator", "operator", "math", "builtins")
 
 begun: Callable[[str], Any] = core.nothing  # what compiles.py knows of a compile id
-told: Callable[[int | None, str, int, Any, dict[str, Any]], None] = core.nothing  # unit, compile id, number, spec, what came of it
+told: Callable[[int | None, int, Any, dict[str, Any]], None] = core.nothing  # unit, number of the graph, spec, what came of it
 _numbers = itertools.count()
 
 
 class Unable(Exception):
     """It cannot be compared here; the text says why."""
-
-
-class Figures:
-    """What one run gave: names to tensors, and the loss."""
-
-    def __init__(self) -> None:
-        self.outputs: dict[str, Any] = {}
-        self.gradients: dict[str, Any] = {}
-        self.loss: float | None = None
-
-    def norm(self) -> float | None:
-        squares = [float(g.detach().double().square().sum()) for g in self.gradients.values()]
-        return math.sqrt(sum(squares)) if squares else None
 
 
 def wrap(graph: Any, inner: Callable[[], Any], spec: Any) -> Any:
@@ -152,9 +135,10 @@ class Check:
             core.dirty(core.WHY["VERIFY"])
         if found["verdict"] == "n/a":
             self.next *= TIMES
+        found["id"] = self.id or None
         try:
-            events.tell("verify", unit=self.unit, variant=self.variant, id=self.id or None, call=self.calls, **found)
-            told(self.unit, self.id, self.number, self.spec, found)
+            events.tell("verify", unit=self.unit, variant=self.variant, call=self.calls, **found)
+            told(self.unit, self.number, self.spec, found)
         except Exception as error:
             core.trouble("verify", error)
 
@@ -163,34 +147,35 @@ class Check:
             raise Unable(self.fault)
         _check_inputs(args)
         with _apart(args) as rewind:
-            expected = _run(self.eager, args, self.names)
-            drawn = rewind()
+            begun = time.perf_counter()
+            expected = _run(self.eager.forward, args, self.names)
+            took_s, drawn = time.perf_counter() - begun, rewind()
             seen = _run(self.compiled, args, self.names)
             if rewind() != drawn:
                 raise Unable("it draws other random numbers than eager")
-            exact = Exact(self.eager, args, self.names, rewind) if not drawn else None  # in float64 others are drawn
-            found = _judge(expected, seen, exact)
-            if found["verdict"] == "differs" and _share_memory(args):
-                raise Unable("its inputs share memory, and copies do not")
-            return found
-
-
-class Exact:
-    """The run in float64, made when it is asked for; None where it cannot be."""
-
-    def __init__(self, eager: Any, args: tuple[Any, ...], names: list[str], rewind: Callable[[], bytes]):
-        self.make, self.figures, self.is_made = (eager, args, names, rewind), None, False
-
-    def get(self) -> Figures | None:
-        if not self.is_made:
-            self.is_made = True
-            eager, args, names, rewind = self.make
-            with contextlib.suppress(Exception):
-                from torch._dynamo.debug_utils import cast_to_fp64
-
-                self.figures = _run(cast_to_fp64(copy.deepcopy(eager), [])[0], args, names, exact=True)
+            _fill(expected, seen, args)
+            found = judge(expected, seen, lambda: None if drawn else self._exact(args, took_s))  # in float64 others are drawn
             rewind()
-        return self.figures
+        if found is None:
+            raise Unable("it has no outputs that are floating-point numbers")
+        if found["verdict"] == "differs" and _share_memory(args):
+            raise Unable("its inputs share memory, and copies do not")
+        return found
+
+    def _exact(self, args: tuple[Any, ...], took_s: float) -> Figures | None:
+        """The run in float64; None where there is no room for it, it would take long, or the graph cannot be run so."""
+        import torch
+
+        floats = [a for a in args if isinstance(a, torch.Tensor) and a.is_floating_point()]
+        if took_s * SLOWER[any(a.is_cuda for a in floats)] > LONGEST_S:
+            return None
+        try:
+            from torch._dynamo.debug_utils import cast_to_fp64
+
+            _check_memory(floats, 1 + 8 / min((a.itemsize for a in floats), default=4))
+            return _run(cast_to_fp64(copy.deepcopy(self.eager), [])[0].forward, args, self.names, exact=True)
+        except Exception:
+            return None
 
 
 def _check_inputs(args: tuple[Any, ...]) -> None:
@@ -205,6 +190,8 @@ def _check_inputs(args: tuple[Any, ...]) -> None:
             raise Unable(f"an input is a {type(tensor).__name__}")
         if tensor.layout is not torch.strided:
             raise Unable(f"an input is {tensor.layout}")
+        if tensor.device.type not in ("cpu", "cuda"):
+            raise Unable(f"an input is on {tensor.device}")
     _check_memory(tensors)
 
 
@@ -215,8 +202,8 @@ def _share_memory(args: tuple[Any, ...]) -> bool:
     return len(set(places)) < len(places)
 
 
-def _check_memory(tensors: list[Any]) -> None:
-    """A run of its own may take as much again as the process holds."""
+def _check_memory(tensors: list[Any], times: float = 1.0) -> None:
+    """A run of its own may take as much again as the process holds, one of larger numbers so many `times`."""
     import torch
 
     if any(t.is_cuda for t in tensors):
@@ -227,6 +214,7 @@ def _check_memory(tensors: list[Any]) -> None:
         left = free + torch.cuda.memory_reserved() - held
     else:
         left, held, where = headroom.host_left(), headroom.resident() * int(os.environ.get("LOCAL_WORLD_SIZE") or 1), ""
+    held *= times
     if left < held:
         raise Unable(f"no memory headroom: it may need {held / 1e9:.1f} GB more{where}, and {left / 1e9:.1f} GB are free")
 
@@ -240,7 +228,9 @@ def _apart(args: tuple[Any, ...]) -> Iterator[Callable[[], bytes]]:
     what the job listens to in autograd does not see it."""
     import torch
 
-    devices = sorted({a.device.index for a in args if isinstance(a, torch.Tensor) and a.is_cuda})
+    has_cuda = torch.cuda.is_available() and torch.cuda.is_initialized()
+    devices = range(torch.cuda.device_count()) if has_cuda else range(0)  # it may draw on one that no input is on
+    reserved = torch.cuda.memory_reserved() if has_cuda else 0
 
     def state() -> list[Any]:
         return [torch.get_rng_state(), *(torch.cuda.get_rng_state(d) for d in devices)]
@@ -264,6 +254,8 @@ def _apart(args: tuple[Any, ...]) -> Iterator[Callable[[], bytes]]:
     finally:
         torch.set_autocast_cache_enabled(keeps)
         rewind()
+        if has_cuda and torch.cuda.memory_reserved() > reserved:
+            torch.cuda.empty_cache()  # others on the device, NCCL too, take theirs from what is free
 
 
 def _same_thing(tensor: Any) -> Any:
@@ -305,18 +297,35 @@ def _run(fn: Any, args: tuple[Any, ...], names: list[str], exact: bool = False) 
     figures = Figures()
     copies, leaves = _copies(args, exact)
     found = [o for o in tree_leaves(fn(*copies)) if isinstance(o, torch.Tensor) and (o.is_floating_point() or o.is_complex())]
-    outputs = {f"output {place}" if len(found) > 1 else "the output": one for place, one in enumerate(found)}
-    loss = _loss([o for o in found if o.requires_grad])
+    figures.outputs = {f"output {place}" if len(found) > 1 else "the output": one.detach() for place, one in enumerate(found)}
+    differentiable = [o for o in found if o.requires_grad]
+    loss = _loss(differentiable)
     if loss is not None and leaves:
-        gradients = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True)
-        named = zip(leaves, gradients, strict=True)
-        figures.gradients = {f"the gradient of {_name(names, place)}": g.detach() for place, g in named if g is not None}
+        figures.scale = _loss_scale([*args, *differentiable])
+        gradients = torch.autograd.grad(loss * figures.scale, list(leaves.values()), allow_unused=True)
+        named = zip(leaves.items(), gradients, strict=True)
+        figures.gradients = {f"the gradient of {_name(names, at)}": g.detach() if g is not None else torch.zeros_like(leaf) for (at, leaf), g in named}
     figures.loss = float(loss.detach()) if loss is not None else None
     for place, (copied, arg) in enumerate(zip(copies, args, strict=True)):
         if isinstance(copied, torch.Tensor) and copied.is_floating_point() and place not in leaves and not torch.equal(copied, arg.to(copied.dtype)):
-            outputs[f"what it writes into {_name(names, place)}"] = copied  # versions do not tell: batch_norm counts none in eager
-    figures.outputs = {name: one.detach() for name, one in outputs.items()}
+            figures.written[f"what it writes into {_name(names, place)}"] = place  # versions do not tell: batch_norm counts none in eager
+            figures.outputs[f"what it writes into {_name(names, place)}"] = copied.detach()
     return figures
+
+
+def _fill(one: Figures, other: Figures, args: tuple[Any, ...]) -> None:
+    """What only one of them wrote into is in the other as it was."""
+    for name, place in {**one.written, **other.written}.items():
+        for figures in (one, other):
+            figures.outputs.setdefault(name, args[place].detach())
+
+
+def _loss_scale(tensors: list[Any]) -> float:
+    """For float16, in which the gradient of a mean over many numbers is 0: a power of two that makes it about 1/64 for each of them."""
+    import torch
+
+    halves = [t.numel() for t in tensors if isinstance(t, torch.Tensor) and t.dtype is torch.float16]
+    return 2.0 ** min(16, max(0, max(halves).bit_length() - 6)) if halves else 1.0
 
 
 def _name(names: list[str], place: int) -> str:
@@ -339,85 +348,3 @@ def _loss(outputs: list[Any]) -> Any:
         if flat.numel():
             total = flat.mean() if total is None else total + flat.mean()
     return total
-
-
-# The rule.
-
-
-class Worst:
-    """The largest error so far, and whether all were small enough."""
-
-    def __init__(self) -> None:
-        self.error, self.name, self.same, self.rules = 0.0, "", True, set[str]()
-
-    def take(self, name: str, error: float, rule: str, is_same: bool) -> None:
-        if (not is_same, error) > (not self.same, self.error) or not self.name:
-            self.error, self.name = error, name
-        self.same &= is_same
-        self.rules.add(rule)
-
-
-def _judge(expected: Figures, seen: Figures, exact: Exact | None) -> dict[str, Any]:
-    worst, tolerance = Worst(), TOLERANCE[bool(expected.gradients)]
-    for part in ("outputs", "gradients"):
-        if not worst.same:
-            break  # gradients of what is wrong are wrong
-        ours, theirs = getattr(seen, part), getattr(expected, part)
-        if list(ours) != list(theirs):
-            missing = next(iter(dict.fromkeys([*theirs, *ours]).keys() - (ours.keys() & theirs.keys())), "")
-            worst.take(missing, math.inf, "close", False)
-            continue
-        least = LEAST * _common(theirs)
-        for name, one in theirs.items():
-            worst.take(name, *_tensor(one, ours[name], name, part, exact, tolerance, least))
-    if not worst.name:
-        raise Unable("it has no outputs that are floating-point numbers")
-    fields = {
-        "verdict": "same" if worst.same else "differs",
-        "worst": worst.name,
-        "error": worst.error if math.isfinite(worst.error) else None,
-        "rule": next(r for r in ("cosine", "float64", "close") if r in worst.rules),
-        "loss": seen.loss,
-        "eager_loss": expected.loss,
-        "gradient": seen.norm(),
-        "eager_gradient": expected.norm(),
-    }
-    return {k: v if not isinstance(v, float) or math.isfinite(v) else None for k, v in fields.items()}
-
-
-def _common(tensors: dict[str, Any]) -> float:
-    """Root mean square of all."""
-    count = sum(one.numel() for one in tensors.values())
-    total = sum(float(_plain(one).square().nansum()) for one in tensors.values())
-    return math.sqrt(total / count) if count and math.isfinite(total) else 0.0
-
-
-def _plain(tensor: Any) -> Any:
-    import torch
-
-    return (torch.view_as_real(tensor) if tensor.is_complex() else tensor).double()
-
-
-def _tensor(expected: Any, seen: Any, name: str, part: str, exact: Exact | None, tolerance: float, least: float) -> tuple[float, str, bool]:
-    """Relative error (root mean square), the rule that decided, and whether it is the same."""
-    import torch
-
-    if expected.shape != seen.shape or expected.dtype != seen.dtype:
-        return math.inf, "close", False
-    is_half = expected.dtype in (torch.float16, torch.bfloat16)
-    a, b = _plain(expected), _plain(seen)
-    scale = max(float(a.square().nanmean().sqrt()) if a.numel() else 0.0, least)
-    scale = scale if 0 < scale < math.inf else 1.0
-    a, b = a / scale, b / scale
-    error = float((a - b).square().nanmean().sqrt()) if a.numel() else 0.0
-    if torch.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True):
-        return error, "close", True
-    figures = exact.get() if exact is not None else None
-    truth = getattr(figures, part).get(name) if figures is not None else None
-    if truth is not None and truth.shape == expected.shape and bool(truth.isfinite().all()):
-        c = _plain(truth) / scale
-        times = 3.0 if is_half or a.numel() < 1000 else 2.0
-        own, ours = (float((x - c).square().mean().sqrt()) for x in (a, b))
-        return error, "float64", ours <= times * own + tolerance / 10
-    cosine = torch.nn.functional.cosine_similarity(a.reshape(-1), b.reshape(-1), dim=0, eps=1e-12)
-    return error, "cosine", bool(cosine >= COSINE)

@@ -140,7 +140,6 @@ def _wake() -> bool:
     events.rank = me.rank
     _facts.update(rank=me.rank, world=me.world, local_rank=me.local_rank, group=me.group, restart=me.restart, **rank.facts(_torch))
     backend = rank.backend()
-    _facts["collectives"] = rank.collectives(backend, nccl.asked, bridge.is_wanted())
     place = extension.join(os.path.join(_session, "page"), me.group, me.rank, me.world)
     hello = {"v": 1, "role": "rank", "pid": os.getpid(), "group": me.group, "group_index": place["group_index"]}
     hello.update(slot=place["slot"], gen=place["gen"], nonce=str(place["nonce"]))
@@ -150,6 +149,8 @@ def _wake() -> bool:
     if "gloo" in backend and "nccl" not in backend and nccl.asked != "off":
         extension.gloo()
     bridge.ask()
+    _facts["collectives"] = rank.collectives(backend, nccl.asked, bridge.missing)
+    bridge.on_missing = lambda: _no_bridge(backend)
     events.open_gate()
     boundary.started(extension.step)
     phases.watch(_torch)
@@ -159,6 +160,11 @@ def _wake() -> bool:
     switch.use({} if switch.trial is not None and switch.trial.waits and not switch.trial.units else switch.current)
     atexit.register(_at_exit)
     return True
+
+
+def _no_bridge(backend: str) -> None:
+    _facts["collectives"] = rank.collectives(backend, nccl.asked, bridge.missing)
+    tell_rank()
 
 
 def tell_rank() -> None:

@@ -55,8 +55,9 @@ struct bridge_table {
 
     const char *(*fault)(void); /* of the last failed call of this thread */
 
-    /* Has torch tell of gloo's collectives, as long as the door watches. The first call is to come from the thread that trains, when no operator runs in it. NULL: fault() says why
-     * it cannot be told. */
+    /* Has torch tell of gloo's collectives, as long as the door watches. The first call is to come
+     * from the thread that trains, when no operator runs in it. NULL: fault() says why it cannot be
+     * told. */
     const struct collective_door *(*gloo)(void);
 };
 
