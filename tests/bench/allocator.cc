@@ -6,7 +6,7 @@
 
 namespace {
 
-double now_ns() {
+double time_ns() {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
@@ -24,9 +24,9 @@ EXPORT int bench_start(void) {
 /* Nanoseconds for a block of `size` bytes that is taken and given back, `count` times. */
 EXPORT double bench_pair(int is_counting, size_t size, int count) {
     c10::Allocator *allocator = is_counting ? counting : inner;
-    double begin = now_ns();
+    double begin = time_ns();
     for (int i = 0; i < count; i++) allocator->allocate(size).clear();
-    return (now_ns() - begin) / count;
+    return (time_ns() - begin) / count;
 }
 
 /* Which one torch uses from now on. */
@@ -37,7 +37,7 @@ EXPORT void bench_use(int is_counting) {
 /* Nanoseconds for one reading, as at the end of each step. */
 EXPORT double bench_read(int count) {
     struct bridge_cpu cpu;
-    double begin = now_ns();
+    double begin = time_ns();
     for (int i = 0; i < count; i++) cpu_read(&cpu);
-    return (now_ns() - begin) / count;
+    return (time_ns() - begin) / count;
 }
