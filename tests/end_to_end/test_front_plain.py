@@ -285,12 +285,19 @@ def test_front_holds_nothing_of_what_it_inherited(tmp_path: Path) -> None:
         assert process.stdin and process.stdout
         assert process.stdout.readline() == b"up\n"
         job_pipes = {os.readlink(f"/proc/{os.getpid()}/fd/{fd}") for fd in (write, process.stdin.fileno(), process.stdout.fileno())}
-        held = {}
-        for pid, name in runner.processes():
-            links = [os.readlink(entry) for entry in Path(f"/proc/{pid}/fd").iterdir()]
-            held[name] = [link for link in links if link in job_pipes or link == file.name]
-        assert len(held) >= (4 if not FRONT else 3)
-        assert {name for name, links in held.items() if links} == {"sh"}
+
+        def held() -> dict[str, list[str]]:
+            found = {}
+            for pid, name in runner.processes():
+                links = [os.readlink(entry) for entry in Path(f"/proc/{pid}/fd").iterdir()]
+                found[name] = [link for link in links if link in job_pipes or link == file.name]
+            return found
+
+        def is_so(now: dict[str, list[str]]) -> bool:  # not before all have come so far
+            return len(now) >= (4 if not FRONT else 3) and {name for name, links in now.items() if links} == {"sh"}
+
+        last: list[dict[str, list[str]]] = []
+        assert wait_until(lambda: last.append(held()) or is_so(last[-1])), last[-1]
         process.stdin.write(b"x\n")
         process.stdin.close()
         process.stdout.close()
