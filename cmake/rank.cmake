@@ -9,7 +9,8 @@ add_library(room_rank STATIC ${rank_sources})
 target_link_libraries(room_rank PUBLIC room_wire Threads::Threads ${CMAKE_DL_LIBS})
 
 set(rank_shared ${rank_sources}
-    engine/wire/frame.c engine/wire/kinds.c engine/wire/page.c engine/base/attr.c engine/base/clock.c engine/base/err.c)
+    engine/wire/frame.c engine/wire/kinds.c engine/wire/page.c engine/base/attr.c engine/base/clock.c engine/base/err.c
+    engine/base/host.c)
 
 find_program(INDUCTOP_PYTHON NAMES python3 python DOC "the Python whose headers the rank core is built with; 3.10 or later")
 if(INDUCTOP_PYTHON)

@@ -2,7 +2,7 @@
 #
 #     lib/inductop/site/sitecustomize.py          lib/inductop/presets/*.yaml
 #     lib/inductop/agent/inductop_agent/*.py      lib/inductop/demo/*
-#     lib/inductop/bridge/engine/rank/{bridge/bridge.cc,bridge/table.h,nccl/door.h}   what the bridge to libtorch is built from, on the user's machine
+#     lib/inductop/bridge/engine/{rank/bridge/bridge.cc,rank/bridge/table.h,wire/door.h}   what the bridge to libtorch is built from, on the user's machine
 #     lib/inductop/agent/inductop_agent/settings.json    printed by the program from setup/settings.def
 #
 # The same file is the script that copies (cmake -P): it takes a list of "SOURCE|PLACE" lines, copies what differs and removes
@@ -57,7 +57,7 @@ endfunction()
 share(engine/rank/agent/site site sitecustomize.py)
 share(engine/rank/agent agent/inductop_agent *.py)
 share(engine/rank/bridge bridge/engine/rank/bridge bridge.cc table.h)
-share(engine/rank/nccl bridge/engine/rank/nccl door.h)
+share(engine/wire bridge/engine/wire door.h)
 share(presets presets *.yaml)
 share(engine/cli/demo demo *)
 

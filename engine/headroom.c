@@ -6,64 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/attr.h"
-#include "engine/base/mem.h"
+#include "engine/base/host.h"
 #include "engine/data/memory.h"
 #include "engine/parts.h"
 #include "engine/base/banned.h"
 
 static const double share_most = 0.9; /* of what is left: a job is not alone on its machine */
-
-/* A number behind `name` in a file of lines "name number"; the whole file is the number when `name` is NULL. NaN: none. */
-static double number_in(const char *path, const char *name) {
-    double found = NAN;
-    char line[256];
-    FILE *file = fopen(path, "re");
-    if (!file) return NAN;
-    while (isnan(found) && fgets(line, sizeof line, file)) {
-        size_t size = name ? strlen(name) : 0;
-        char *end;
-        if (name && strncmp(line, name, size)) continue;
-        double number = strtod(line + size, &end);
-        if (end != line + size) found = number;
-    }
-    fclose(file);
-    return found;
-}
-
-/* Files of a control group, in its two versions: the limit, what is used, and what of it can be given back. */
-static const struct group_files {
-    const char *top, *most, *now, *cache;
-} version_1 = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "},
-  version_2 = {"/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file "};
-
-/* Bytes that the group at this path has left; NaN: it has no limit. */
-static double group_left(const struct group_files *files, const char *path) {
-    CLEANUP(cleanup_free) char *most = mem_printf("%s%s/%s", files->top, path, files->most),
-                               *now = mem_printf("%s%s/%s", files->top, path, files->now),
-                               *stat = mem_printf("%s%s/memory.stat", files->top, path);
-    return number_in(most, NULL) - (number_in(now, NULL) - fmax(number_in(stat, files->cache), 0));
-}
-
-/* Bytes; NaN: not known. Limits of the control groups that we are in count when they are nearer than the machine's. */
-static double host_left(void) {
-    double left = 1024 * number_in("/proc/meminfo", "MemAvailable:");
-    char line[4096];
-    FILE *file = fopen("/proc/self/cgroup", "re");
-    while (file && fgets(line, sizeof line, file)) { /* "0::/PATH", "4:memory:/PATH" */
-        char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
-        bool is_2 = path && path == controllers + 1;
-        if (!path || (!is_2 && strncmp(controllers, ":memory:", 8))) continue;
-        path[strcspn(path, "\n")] = '\0';
-        /* The group, then each above it. */
-        for (char *end = path + strlen(path); end > path; end = strrchr(path, '/') ? strrchr(path, '/') : path) {
-            *end = '\0';
-            left = fmin(left, group_left(is_2 ? &version_2 : &version_1, path + 1));
-        }
-    }
-    if (file) fclose(file);
-    return left;
-}
 
 struct need {
     double bytes;
@@ -115,7 +63,7 @@ uint64_t headroom_device_bytes(const struct engine *engine, const char *group, u
 const char *headroom_objection(const struct engine *engine, const char *group, uint32_t current, uint32_t other) {
     static char reason[160];
     struct need need = need_of(engine, group, false, current, other);
-    double left = host_left();
+    double left = host_memory_left();
     if (!(need.bytes > share_most * left)) return NULL;
     snprintf(reason, sizeof reason, "no memory headroom: %s %.1f GB more over all ranks, and %.1f GB are free",
              need.is_guess ? "what never ran here may need" : "it needs", need.bytes / 1e9, left / 1e9);

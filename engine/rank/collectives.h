@@ -1,5 +1,5 @@
 /* What NCCL or gloo does in this process, told once a second: figures of the plugin or the bridge
- * (nccl/door.h) become `collective` events. Without either nothing is told. Opened, taken and begun
+ * (engine/wire/door.h) become `collective` events. Without either nothing is told. Opened, taken and begun
  * by one thread, asked by the sender's; allocates nothing.
  *
  * Gloo's are counted and timed in the first second, then in one out of ten, from the end of a step
@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "engine/base/err.h"
-#include "engine/rank/nccl/door.h"
+#include "engine/wire/door.h"
 
 #define COLLECTIVES_TELL_NS UINT64_C(1000000000)
 #define COLLECTIVES_TIMED_NS UINT64_C(1000000000)

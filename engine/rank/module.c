@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "engine/base/attr.h"
+#include "engine/base/host.h"
 #include "engine/rank/core.h"
 #include "engine/rank/tables.h"
 #include "engine/rank/timed.h"
@@ -249,6 +250,11 @@ static PyObject *py_gloo(PyObject *self, PyObject *unused) {
     Py_RETURN_NONE;
 }
 
+static PyObject *py_memory_left(PyObject *self, PyObject *unused) {
+    (void)self, (void)unused;
+    return PyFloat_FromDouble(host_memory_left());
+}
+
 static PyObject *py_stop(PyObject *self, PyObject *unused) {
     (void)self, (void)unused;
     Py_BEGIN_ALLOW_THREADS core_stop();
@@ -409,6 +415,8 @@ static PyMethodDef methods[] = {
     {"collectives", FASTCALL(py_collectives), METH_FASTCALL,
      "collectives(plugin_path): open the plugin that NCCL is to find; before NCCL comes"},
     {"gloo", py_gloo, METH_NOARGS, "gloo(): tell gloo's collectives, once there is a bridge"},
+    {"memory_left", py_memory_left, METH_NOARGS,
+     "memory_left() -> float: bytes that the host can still give; NaN: not known"},
     {"callbacks", FASTCALL(py_callbacks), METH_FASTCALL,
      "callbacks(prepare, apply, outcome, plan): called inside step()"},
     {"plan_next", FASTCALL(py_plan_next), METH_FASTCALL,

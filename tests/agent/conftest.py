@@ -68,10 +68,10 @@ def support_folder(at: Path) -> Path:
     for file in SOURCE.glob("*.py"):
         (package / file.name).symlink_to(file)
     (package / "_inductop.py").symlink_to(HERE / "fake_core.py")
-    sources = at / "bridge" / "engine" / "rank"
-    for name in ("bridge/bridge.cc", "bridge/table.h", "nccl/door.h"):
+    sources = at / "bridge" / "engine"
+    for name in ("rank/bridge/bridge.cc", "rank/bridge/table.h", "wire/door.h"):
         (sources / name).parent.mkdir(parents=True, exist_ok=True)
-        (sources / name).symlink_to(SOURCE.parent / name)
+        (sources / name).symlink_to(SOURCE.parent.parent / name)
     return at
 
 

@@ -68,6 +68,10 @@ def bridge(path: str, torch: str, call_back: Any) -> bool:
     return answer == "counts"
 
 
+def memory_left() -> float:
+    return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGESIZE"))
+
+
 def plan_next(count: int) -> None:
     global _plan
     _plan = count

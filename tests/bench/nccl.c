@@ -6,7 +6,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/rank/nccl/abi.h"
-#include "engine/rank/nccl/door.h"
+#include "engine/wire/door.h"
 #include "tests/support/nccl_host.h"
 #include "engine/base/banned.h"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from . import core, events
 
-SOURCES = ("bridge/bridge.cc", "bridge/table.h", "nccl/door.h")
+SOURCES = ("rank/bridge/bridge.cc", "rank/bridge/table.h", "wire/door.h")
 HEADER = os.path.join("include", "c10", "core", "CPUAllocator.h")
 
 _torch: Any = None  # None: nothing is to be done
@@ -25,7 +25,7 @@ def _support() -> str:
 
 
 def _source(name: str) -> str:
-    return os.path.join(_support(), "bridge", "engine", "rank", name)
+    return os.path.join(_support(), "bridge", "engine", name)
 
 
 def _folder() -> str:

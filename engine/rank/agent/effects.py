@@ -49,7 +49,7 @@ class Under:
             self.pads.update(facts.pads)
             if facts.dims is not None:
                 self.dims = {**(self.dims or {}), **dict.fromkeys(facts.dims)}
-        self.graph_skip = _line(getattr(record, "cudagraph_skip_reason", None)) or self.graph_skip
+        self.graph_skip = line(getattr(record, "cudagraph_skip_reason", None)) or self.graph_skip
         self.autotune_ms += sum((getattr(record, n, None) or 0) / 1e3 for n in ("compile_time_autotune_time_us", "runtime_triton_autotune_time_us"))
         hits = ("inductor_fx_local_cache_hit_count", "inductor_fx_remote_cache_hit_count", "aotautograd_local_cache_hit_count")
         self.cached |= any(getattr(record, n, None) for n in hits)
@@ -65,7 +65,7 @@ class Under:
         if hit is not None:
             state, why = "limit", hit
         elif getattr(record, "fail_type", None):
-            state, why = "skipped", _line(record.fail_reason) or str(record.fail_type)
+            state, why = "skipped", line(record.fail_reason) or str(record.fail_type)
         else:
             state, why = "compiled" if record.graph_op_count else "empty", None
         if known is None or known["state"] != "limit":
@@ -84,7 +84,8 @@ class Under:
         return sorted(self.frames.values(), key=lambda one: WORST.index(one["state"]))[:MOST_SHOWN]
 
 
-def _line(text: Any) -> str | None:
+def line(text: Any) -> str | None:
+    """The first that is not empty."""
     lines = [line.strip() for line in str(text or "").splitlines() if line.strip()]
     return lines[0][:200] if lines else None
 

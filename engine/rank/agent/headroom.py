@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is there room on the device? Asked of the driver and of torch's allocator when a proposal says how much it needs; waits for no kernel."""
+"""Is there room on the device, asked of the driver and of torch's allocator when a proposal says how much it needs, and on the host? Waits for
+no kernel."""
 
 from __future__ import annotations
 
-import math
 import os
 import sys
-from collections.abc import Iterator
 from typing import Any
+
+from . import core
 
 SHARE = 0.9  # of what is left: others may use the device, too
 
@@ -28,41 +29,11 @@ def objection(needed: int) -> str | None:
 
 
 def host_left() -> float:
-    """Bytes of memory that the host, or the nearest limit of a control group, has left; without an end where nothing tells."""
-    left = 1024.0 * _number("/proc/meminfo", "MemAvailable:")
-    for folder, most, now, cache in _groups():
-        limit, used = _number(f"{folder}/{most}"), _number(f"{folder}/{now}")
-        if math.isfinite(limit + used):
-            unused = _number(f"{folder}/memory.stat", cache)
-            left = min(left, limit - used + (unused if math.isfinite(unused) else 0.0))
-    return left
-
-
-def _groups() -> Iterator[tuple[str, str, str, str]]:
-    """Folders of this process's memory groups, of both versions, up to the root; names of limit, use, and of what can be given back."""
-    try:
-        with open("/proc/self/cgroup", encoding="ascii", errors="replace") as file:
-            lines = [line.strip().split(":", 2) for line in file]
-    except OSError:
-        lines = []
-    for _, controllers, path in (line for line in lines if len(line) == 3):
-        if controllers and "memory" not in controllers.split(","):
-            continue
-        top = "/sys/fs/cgroup/memory" if controllers else "/sys/fs/cgroup"
-        names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file ") if controllers else ("memory.max", "memory.current", "inactive_file ")
-        parts = [part for part in path.split("/") if part]
-        yield from ((os.path.join(top, *parts[:count]), *names) for count in range(len(parts), -1, -1))
+    """Bytes that the host, or a control group, can still give; NaN: not known."""
+    return core.load().memory_left()
 
 
 def resident() -> float:
     """Bytes of this process."""
-    return 1024.0 * _number("/proc/self/status", "VmRSS:")
-
-
-def _number(path: str, name: str = "") -> float:
-    """Behind `name` at the beginning of a line; infinite: not told."""
-    try:
-        with open(path, encoding="ascii", errors="replace") as file:
-            return next(float(line[len(name) :].split()[0]) for line in file if line.startswith(name))
-    except (OSError, ValueError, StopIteration, IndexError):
-        return math.inf
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return float(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")

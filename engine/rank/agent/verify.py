@@ -104,8 +104,7 @@ def _names(graph: Any) -> list[str]:
 
 
 def _line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:200]
+    return f"{type(error).__name__}: {effects.line(error) or ''}"
 
 
 class Check:
@@ -215,7 +214,7 @@ def _check_memory(tensors: list[Any], times: float = 1.0) -> None:
     else:
         left, held, where = headroom.host_left(), headroom.resident() * int(os.environ.get("LOCAL_WORLD_SIZE") or 1), ""
     held *= times
-    if left < held:
+    if not left >= held:
         raise Unable(f"no memory headroom: it may need {held / 1e9:.1f} GB more{where}, and {left / 1e9:.1f} GB are free")
 
 

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#include "engine/rank/nccl/door.h"
+#include "engine/wire/door.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "engine/rank/nccl/door.h"
+#include "engine/wire/door.h"
 
 /* One version of NCCL's interface. */
 struct nccl_version {

@@ -5,8 +5,8 @@
  * wanted from NCCL or gloo.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef INDUCTOP_RANK_NCCL_DOOR_H
-#define INDUCTOP_RANK_NCCL_DOOR_H
+#ifndef INDUCTOP_WIRE_DOOR_H
+#define INDUCTOP_WIRE_DOOR_H
 
 #include <stdbool.h>
 #include <stdint.h>
