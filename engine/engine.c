@@ -78,7 +78,7 @@ static void tell_end(struct engine *engine) {
     engine->is_closing = true;
     engine->closing_ns = clock_now_ns();
     struct event event;
-    helpers_end(engine);
+    compilers_end(engine);
     advice_look(engine);
     summary_event(engine->store, &event);
     engine_tell(engine, &event, NULL);
@@ -121,7 +121,7 @@ static void turn(uv_timer_t *timer) {
     else {
         baselines_turn(engine->baselines);
         advice_turn(engine);
-        helpers_turn(engine);
+        compilers_turn(engine);
     }
 }
 
@@ -228,7 +228,7 @@ void engine_free(struct engine *engine) {
     viewers_free(engine->viewers);
     stalled_end(engine);
     bridges_free(engine);
-    helpers_free(engine);
+    compilers_free(engine);
     json_decref(engine->start);
     buf_done(&engine->line);
     if (engine->job_fd >= 0) close(engine->job_fd);

@@ -82,7 +82,7 @@ static void take_event(struct engine *engine, struct guest *guest, const struct 
     bool is_hooked = event.kind == EVENT_RANK && strcmp(event_text(&event, "state"), "hooked") == 0;
     if (event.kind == EVENT_COMPILING) {
         advice_compiling(engine);
-        helpers_compiling(engine, guest, event_text(&event, "state"));
+        compilers_compiling(engine, guest, event_text(&event, "state"));
     }
     engine_tell(engine, &event, guest->group);
     if (is_hooked) restart_offer(engine, guest);

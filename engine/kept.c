@@ -52,7 +52,7 @@ static bool key_of(const struct event *event, const char *group, char *key, size
     case EVENT_JOB: break;
     case EVENT_RANK:
     case EVENT_MEMORY:
-    case EVENT_HELPERS:
+    case EVENT_COMPILERS:
     case EVENT_BRIDGE: break;
     case EVENT_UNIT:
     case EVENT_ACTIVE: event_int(event, "unit", &number); break;

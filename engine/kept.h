@@ -1,5 +1,5 @@
 /* What a viewer must be told when it comes late: the last event of each state (job, rank, unit,
- * whether its code is in effect, variant, speedup, switch, graph break, memory, helpers, bridge) as a line,
+ * whether its code is in effect, variant, speedup, switch, graph break, memory, compilers, bridge) as a line,
  * with its number. Part of the past (past.h), loop thread only. SPDX-License-Identifier: Apache-2.0
  */
 #ifndef INDUCTOP_KEPT_H

@@ -56,8 +56,8 @@ struct engine {
     uint64_t next_look_ns;
     struct held *held; /* commands that wait for ranks; commands.c */
     struct bridge_build *builds; /* compilers that run, and those that ran; bridges.c */
-    struct helped *helped; /* helpers.c */
-    uint64_t next_helpers_ns;
+    struct compiled_for *compilers; /* compilers.c */
+    uint64_t next_compilers_ns;
     json_t *start; /* start.json */
     uint64_t start_ns;
     uv_poll_t job_end;
@@ -111,11 +111,11 @@ void bridge_wanted(struct engine *engine, const struct event *event);
 void bridges_leave(struct engine *engine);
 void bridges_free(struct engine *engine);
 
-/* helpers.c: what compiles for the ranks in other processes. A rank's compiling event; at the end what was not told yet is. */
-void helpers_compiling(struct engine *engine, const struct guest *guest, const char *state);
-void helpers_turn(struct engine *engine);
-void helpers_end(struct engine *engine);
-void helpers_free(struct engine *engine);
+/* compilers.c: what compiles for the ranks in other processes. A rank's compiling event; at the end what was not told yet is. */
+void compilers_compiling(struct engine *engine, const struct guest *guest, const char *state);
+void compilers_turn(struct engine *engine);
+void compilers_end(struct engine *engine);
+void compilers_free(struct engine *engine);
 
 /* baselines.c: comparisons with eager and other settings, in each group. */
 struct baselines *baselines_new(struct engine *engine, const char *mode);

@@ -366,12 +366,12 @@ static void take_collective(struct process *process, const struct event *event) 
     traffic_take(&process->traffic, event);
 }
 
-static void take_helpers(struct process *process, const struct event *event) {
-    struct store_helpers *helpers = &process->facts.helpers;
-    helpers->is_told = event_number(event, "cpu_ms", &helpers->cpu_ms);
-    event_int(event, "processes", &helpers->processes);
-    event_int(event, "rss", &helpers->rss);
-    event_int(event, "rss_peak", &helpers->rss_peak);
+static void take_compilers(struct process *process, const struct event *event) {
+    struct store_compilers *compilers = &process->facts.compilers;
+    compilers->is_told = event_number(event, "cpu_ms", &compilers->cpu_ms);
+    event_int(event, "processes", &compilers->processes);
+    event_int(event, "rss", &compilers->rss);
+    event_int(event, "rss_peak", &compilers->rss_peak);
 }
 
 void process_take(struct process *process, const struct event *event) {
@@ -380,7 +380,7 @@ void process_take(struct process *process, const struct event *event) {
         [EVENT_COMPILE] = take_compile,     [EVENT_BREAK] = take_break,
         [EVENT_SPEEDUP] = take_speedup,     [EVENT_SWITCH] = take_switch,
         [EVENT_COMPILING] = take_compiling, [EVENT_COLLECTIVE] = take_collective,
-        [EVENT_ACTIVE] = take_active,       [EVENT_HELPERS] = take_helpers,
+        [EVENT_ACTIVE] = take_active,       [EVENT_COMPILERS] = take_compilers,
     };
     process->facts.t = event->t;
     process_changed(process);

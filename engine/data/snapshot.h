@@ -154,8 +154,8 @@ struct snapshot_rank {
     char compiling_phase[16];           /* as in compile events; "": not told */
     double compiling_last_ms;           /* what the same took before; NaN: not known */
     const char *compiling_why;          /* again, why; NULL: not told */
-    double helpers_cpu_ms, helpers_rss, helpers_peak; /* what compiles for it in other processes */
-    int64_t helpers;                    /* processes that do so now; their figures: NaN, not told */
+    double compilers_cpu_ms, compilers_rss, compilers_peak; /* what compiles for it in other processes */
+    int64_t compilers;                    /* processes that do so now; their figures: NaN, not told */
     double compiled_t;                  /* when one last began or ended; NaN: none was told */
     double data_ms, forward_ms, backward_ms, optimizer_ms; /* of the last step */
     double own_ms, own_all_ms; /* inductop itself: in a clean step, mean; in all so far */

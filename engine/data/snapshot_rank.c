@@ -245,11 +245,11 @@ static void set_compiling(struct snapshot_rank *rank, const struct process *proc
     memcpy(rank->compiling_phase, process->compiling.phase, sizeof rank->compiling_phase);
 }
 
-static void set_helpers(struct snapshot_rank *rank, const struct store_helpers *helpers) {
-    rank->helpers = helpers->processes;
-    rank->helpers_cpu_ms = helpers->is_told ? helpers->cpu_ms : NAN;
-    rank->helpers_rss = helpers->is_told ? (double)helpers->rss : NAN;
-    rank->helpers_peak = helpers->is_told ? (double)helpers->rss_peak : NAN;
+static void set_compilers(struct snapshot_rank *rank, const struct store_compilers *compilers) {
+    rank->compilers = compilers->processes;
+    rank->compilers_cpu_ms = compilers->is_told ? compilers->cpu_ms : NAN;
+    rank->compilers_rss = compilers->is_told ? (double)compilers->rss : NAN;
+    rank->compilers_peak = compilers->is_told ? (double)compilers->rss_peak : NAN;
 }
 
 const struct snapshot_rank *freeze_rank(struct store *store, size_t i) {
@@ -277,7 +277,7 @@ const struct snapshot_rank *freeze_rank(struct store *store, size_t i) {
     shown->variant = facts->variant;
     memcpy(shown->dropped, facts->dropped, sizeof shown->dropped);
     set_compiling(shown, process);
-    set_helpers(shown, &facts->helpers);
+    set_compilers(shown, &facts->compilers);
     set_pace(shown, &process->pace);
     set_readings(shown, &process->pace);
     set_memory(shown, &process->memory);

@@ -62,8 +62,8 @@ enum store_loss {
     STORE_LOSS_COUNT
 };
 
-/* What compiles for a rank in other processes, as its helpers event tells. */
-struct store_helpers {
+/* What compiles for a rank in other processes, as its compilers event tells. */
+struct store_compilers {
     bool is_told;
     double cpu_ms;
     int64_t processes, rss, rss_peak;
@@ -82,7 +82,7 @@ struct store_rank {
     uint64_t steps;   /* step events */
     uint64_t dropped[STORE_LOSS_COUNT];
     size_t unit_count, use_count;
-    struct store_helpers helpers;
+    struct store_compilers compilers;
 };
 
 struct store_unit {

@@ -78,10 +78,10 @@ static json_t *rank_of(const struct store *store, size_t i, median_of *median) {
     put_text(object, "group", rank->group);
     put_int(object, "steps", rank->steps);
     json_object_set_new(object, "drops", drops(rank->dropped));
-    if (rank->helpers.is_told)
-        json_object_set_new(object, "helpers",
-                            json_pack("{sf sI}", "cpu_ms", rank->helpers.cpu_ms, "rss_peak",
-                                      (json_int_t)rank->helpers.rss_peak));
+    if (rank->compilers.is_told)
+        json_object_set_new(object, "compilers",
+                            json_pack("{sf sI}", "cpu_ms", rank->compilers.cpu_ms, "rss_peak",
+                                      (json_int_t)rank->compilers.rss_peak));
     for (size_t j = 0; j < rank->use_count; j++)
         json_array_append_new(variants, use_of(store, i, j, median));
     json_object_set_new(object, "variants", variants);

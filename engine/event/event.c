@@ -17,7 +17,7 @@ static const struct {
 } needs[] = {
     {EVENT_RANK, true, false},    {EVENT_UNIT, true, false},  {EVENT_STEP, true, true},
     {EVENT_COMPILE, true, false}, {EVENT_BREAK, true, false}, {EVENT_SPEEDUP, true, false},
-    {EVENT_COLLECTIVE, false, true}, {EVENT_HELPERS, true, false},
+    {EVENT_COLLECTIVE, false, true}, {EVENT_COMPILERS, true, false},
 };
 
 void event_init(struct event *event) {

@@ -22,8 +22,8 @@ def test_compile_times_are_those_of_an_outside_stopwatch() -> None:
 
 def test_what_compiles_in_other_processes_belongs_to_the_rank_it_works_for() -> None:
     """A cold compilation beside a pool of torch's own workers on rank 0; rank 1 compiles in itself, and has a child that does not."""
-    result = run("helpers", ranks=2, env={"STEPS": 5, "PACE": 100}, truth=False)
-    told = result.of("helpers")
+    result = run("compilers", ranks=2, env={"STEPS": 5, "PACE": 100}, truth=False)
+    told = result.of("compilers")
     assert {one["rank"] for one in told} == {0}, told
     assert {one["rank"] for one in result.of("compile")} == {0, 1}
     outside = float(next(line for line in result.out.splitlines() if line.startswith("compilers ")).split()[1])
@@ -31,5 +31,5 @@ def test_what_compiles_in_other_processes_belongs_to_the_rank_it_works_for() -> 
     assert times == sorted(times) and 0 < outside < times[-1], (told, outside)  # the compilers', and the pool's, which has not ended
     assert all(0 <= one["rss"] <= one["rss_peak"] and (one["rss"] > 0) == (one["processes"] > 0) for one in told), told
     assert any(one["processes"] for one in told), told
-    ranks = {one["rank"]: one.get("helpers") for one in result.of("summary")[0]["ranks"]}
+    ranks = {one["rank"]: one.get("compilers") for one in result.of("summary")[0]["ranks"]}
     assert ranks == {0: {"cpu_ms": times[-1], "rss_peak": told[-1]["rss_peak"]}, 1: None}, ranks

@@ -264,7 +264,7 @@ def memory() -> Tape:
     tape.peaks = {WRITTEN: 290, EAGER: 400, DYNAMIC: 300}
     tape.first()
     for rank in range(2):
-        tape.add(tape.t[rank], "helpers", rank, cpu_ms=11400 + rank * 30, processes=3, rss=309 * MB, rss_peak=1064 * MB)
+        tape.add(tape.t[rank], "compilers", rank, cpu_ms=11400 + rank * 30, processes=3, rss=309 * MB, rss_peak=1064 * MB)
     tape.steps(40, 38.0)
     tape.switch(1, EAGER)
     tape.steps(20, 45.0)

@@ -397,15 +397,15 @@ static int torch_lines(struct area area, int y, const struct snapshot_rank *rank
 }
 
 /* Compilers and torch's workers. */
-static int helpers_line(struct area area, int y, const struct snapshot_rank *rank) {
+static int compilers_line(struct area area, int y, const struct snapshot_rank *rank) {
     char text[160];
-    if (isnan(rank->helpers_cpu_ms)) return y;
+    if (isnan(rank->compilers_cpu_ms)) return y;
     int size = snprintf(text, sizeof text, "%s of CPU time, memory at the most %s",
-                        format_duration(rank->helpers_cpu_ms * ns_of_ms).text,
-                        format_bytes(rank->helpers_peak).text);
-    if (rank->helpers > 0)
+                        format_duration(rank->compilers_cpu_ms * ns_of_ms).text,
+                        format_bytes(rank->compilers_peak).text);
+    if (rank->compilers > 0)
         snprintf(text + size, sizeof text - (size_t)size, "; %lld processes at the last look, %s",
-                 (long long)rank->helpers, format_bytes(rank->helpers_rss).text);
+                 (long long)rank->compilers, format_bytes(rank->compilers_rss).text);
     return view_line(area, y, "compilers", text, STYLE_PLAIN);
 }
 
@@ -474,7 +474,7 @@ static void detail(void *state, const struct view *view, struct area area) {
         y = view_line(body, y, "settings", text, STYLE_PLAIN);
     }
     y = resident_line(body, y, rank);
-    y = helpers_line(body, y, rank);
+    y = compilers_line(body, y, rank);
     y = own_line(body, y, rank);
     if (!rank->traffic.backend && who)
         view_line(body, y, "collectives", who->collectives, STYLE_DIM);

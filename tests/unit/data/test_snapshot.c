@@ -668,18 +668,18 @@ static void test_what_compiles_for_a_rank(void **state) {
     struct event summary;
     hello(store, 0);
     const struct snapshot *before = snapshot_take(store, 1);
-    tell(store, "helpers",
+    tell(store, "compilers",
          "'t':2,'rank':0,'cpu_ms':1200,'processes':3,'rss':700,'rss_peak':900");
-    tell(store, "helpers", "'t':3,'rank':0,'cpu_ms':2300,'processes':0,'rss':0,'rss_peak':900");
+    tell(store, "compilers", "'t':3,'rank':0,'cpu_ms':2300,'processes':0,'rss':0,'rss_peak':900");
     const struct snapshot *after = snapshot_take(store, 3);
     const struct snapshot_rank *was = before->ranks[0], *now = after->ranks[0];
-    assert_true(isnan(was->helpers_cpu_ms) && isnan(was->helpers_rss) && isnan(was->helpers_peak));
-    assert_true(now->helpers_cpu_ms == 2300 && now->helpers == 0);
-    assert_true(now->helpers_rss == 0 && now->helpers_peak == 900);
+    assert_true(isnan(was->compilers_cpu_ms) && isnan(was->compilers_rss) && isnan(was->compilers_peak));
+    assert_true(now->compilers_cpu_ms == 2300 && now->compilers == 0);
+    assert_true(now->compilers_rss == 0 && now->compilers_peak == 900);
     step(store, 0, 1, 4, 6, 0, 0);
     summary_event(store, &summary);
     const json_t *rank = json_array_get(json_object_get(summary.body, "ranks"), 0);
-    const json_t *told = json_object_get(rank, "helpers");
+    const json_t *told = json_object_get(rank, "compilers");
     assert_true(json_number_value(json_object_get(told, "cpu_ms")) == 2300);
     assert_int_equal(json_integer_value(json_object_get(told, "rss_peak")), 900);
     event_done(&summary);

@@ -15,8 +15,8 @@
 #define TELL_EVERY_NS UINT64_C(1000000000)
 enum { COST_SHARE = 50 }; /* reading takes no more than this part of our time */
 
-struct helped {
-    struct helped *next;
+struct compiled_for {
+    struct compiled_for *next;
     pid_t pid;
     int rank, depth; /* depth: compilations under way, on all its threads */
     char group[GROUP_TEXT];
@@ -27,26 +27,26 @@ struct helped {
     uint64_t told_cpu_ms, told_rss, told_ns;
 };
 
-static struct helped *helped_by(struct engine *engine, const struct guest *guest) {
-    for (struct helped *one = engine->helped; one; one = one->next)
+static struct compiled_for *compilers_for(struct engine *engine, const struct guest *guest) {
+    for (struct compiled_for *one = engine->compilers; one; one = one->next)
         if (one->pid == guest->pid && one->rank == guest->rank && strcmp(one->group, guest->group) == 0) return one;
-    struct helped *one = mem_new(sizeof *one);
-    *one = (struct helped){.next = engine->helped, .pid = guest->pid, .rank = guest->rank};
+    struct compiled_for *one = mem_new(sizeof *one);
+    *one = (struct compiled_for){.next = engine->compilers, .pid = guest->pid, .rank = guest->rank};
     snprintf(one->group, sizeof one->group, "%s", guest->group);
-    engine->helped = one;
+    engine->compilers = one;
     return one;
 }
 
 /* Of children that ended since the compilation began. A rank that is gone compiles no more. */
-static uint64_t ended_since(struct helped *one) {
+static uint64_t ended_since(struct compiled_for *one) {
     uint64_t ms = 0;
     if (!children_ended_ms(one->pid, &ms)) one->depth = 0;
     return ms > one->begun_ms ? ms - one->begun_ms : 0;
 }
 
-void helpers_compiling(struct engine *engine, const struct guest *guest, const char *state) {
+void compilers_compiling(struct engine *engine, const struct guest *guest, const char *state) {
     if (!state || guest->pid <= 0) return;
-    struct helped *one = helped_by(engine, guest);
+    struct compiled_for *one = compilers_for(engine, guest);
     if (strcmp(state, "begin") == 0) {
         if (one->depth++ == 0 && !children_ended_ms(one->pid, &one->begun_ms)) one->begun_ms = UINT64_MAX;
     } else if (strcmp(state, "end") == 0 && one->depth > 0 && --one->depth == 0) {
@@ -55,20 +55,20 @@ void helpers_compiling(struct engine *engine, const struct guest *guest, const c
     }
 }
 
-static void tell(struct engine *engine, struct helped *one, uint64_t now) {
+static void tell(struct engine *engine, struct compiled_for *one, uint64_t now) {
     bool is_news = one->cpu_ms != one->told_cpu_ms || one->now.rss_bytes != one->told_rss;
     if (!is_news || (one->depth && now - one->told_ns < TELL_EVERY_NS)) return;
     one->told_cpu_ms = one->cpu_ms;
     one->told_rss = one->now.rss_bytes;
     one->told_ns = now;
     struct event event =
-        event_make(EVENT_HELPERS, engine_time(engine), "{sI si sI sI}", "cpu_ms", (json_int_t)one->cpu_ms, "processes",
+        event_make(EVENT_COMPILERS, engine_time(engine), "{sI si sI sI}", "cpu_ms", (json_int_t)one->cpu_ms, "processes",
                    (int)one->now.processes, "rss", (json_int_t)one->now.rss_bytes, "rss_peak", (json_int_t)one->rss_most);
     event_set_rank(&event, one->rank);
     engine_tell(engine, &event, one->group);
 }
 
-static void look(struct engine *engine, const struct children *children, struct helped *one, uint64_t now) {
+static void look(struct engine *engine, const struct children *children, struct compiled_for *one, uint64_t now) {
     uint64_t ended_ms = one->ended_ms + (one->depth ? ended_since(one) : 0);
     one->now = children_of(children, one->pid);
     if (one->now.rss_bytes > one->rss_most) one->rss_most = one->now.rss_bytes;
@@ -79,29 +79,29 @@ static void look(struct engine *engine, const struct children *children, struct 
 
 static void look_at_all(struct engine *engine, uint64_t now) {
     struct children *children = children_read();
-    for (struct helped *one = engine->helped; one; one = one->next)
+    for (struct compiled_for *one = engine->compilers; one; one = one->next)
         if (one->depth || one->has_more) look(engine, children, one, now);
     children_free(children);
 }
 
-void helpers_turn(struct engine *engine) {
+void compilers_turn(struct engine *engine) {
     uint64_t now = clock_now_ns();
     bool is_wanted = false;
-    for (const struct helped *one = engine->helped; one; one = one->next) is_wanted |= one->depth || one->has_more;
-    if (!is_wanted || now < engine->next_helpers_ns) return;
+    for (const struct compiled_for *one = engine->compilers; one; one = one->next) is_wanted |= one->depth || one->has_more;
+    if (!is_wanted || now < engine->next_compilers_ns) return;
     look_at_all(engine, now);
     uint64_t cost = clock_now_ns() - now;
-    engine->next_helpers_ns = now + (COST_SHARE * cost > LOOK_EVERY_NS ? COST_SHARE * cost : LOOK_EVERY_NS);
+    engine->next_compilers_ns = now + (COST_SHARE * cost > LOOK_EVERY_NS ? COST_SHARE * cost : LOOK_EVERY_NS);
 }
 
-void helpers_end(struct engine *engine) {
+void compilers_end(struct engine *engine) {
     look_at_all(engine, clock_now_ns());
 }
 
-void helpers_free(struct engine *engine) {
-    while (engine->helped) {
-        struct helped *one = engine->helped;
-        engine->helped = one->next;
+void compilers_free(struct engine *engine) {
+    while (engine->compilers) {
+        struct compiled_for *one = engine->compilers;
+        engine->compilers = one->next;
         free(one);
     }
 }
