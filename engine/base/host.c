@@ -10,11 +10,18 @@
 
 #include "engine/base/banned.h"
 
+static const char *root = "";
+
+void host_set_root(const char *folder) {
+    root = folder ? folder : "";
+}
+
 /* A number behind `name` in a file of lines "name number"; the whole file is the number when `name` is NULL. NaN: none. */
 static double number_in(const char *path, const char *name) {
     double found = NAN;
-    char line[256];
-    FILE *file = fopen(path, "re");
+    char line[PATH_MAX];
+    snprintf(line, sizeof line, "%s%s", root, path);
+    FILE *file = fopen(line, "re");
     if (!file) return NAN;
     while (isnan(found) && fgets(line, sizeof line, file)) {
         size_t size = name ? strlen(name) : 0;
@@ -45,11 +52,14 @@ static double group_left(const struct group_files *files, const char *path) {
 double host_memory_left(void) {
     double left = 1024 * number_in("/proc/meminfo", "MemAvailable:");
     char line[PATH_MAX];
-    FILE *file = fopen("/proc/self/cgroup", "re");
-    while (file && fgets(line, sizeof line, file)) { /* "0::/PATH", "4:memory:/PATH" */
+    snprintf(line, sizeof line, "%s/proc/self/cgroup", root);
+    FILE *file = fopen(line, "re");
+    while (file && fgets(line, sizeof line, file)) { /* "0::/PATH", "4:cpu,memory:/PATH" */
         char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
-        bool is_2 = path && path == controllers + 1;
-        if (!path || (!is_2 && strncmp(controllers, ":memory:", 8))) continue;
+        if (!path) continue;
+        bool is_2 = path == controllers + 1;
+        const char *name = strstr(controllers, "memory");
+        if (!is_2 && (!name || name > path)) continue;
         path[strcspn(path, "\n")] = '\0';
         /* The group, then each above it. */
         for (char *end = path + strlen(path); end > path; end = strrchr(path, '/') ? strrchr(path, '/') : path) {

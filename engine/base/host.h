@@ -7,4 +7,7 @@
  * when they are nearer than the machine's. Reads /proc and /sys/fs/cgroup; any thread. */
 double host_memory_left(void);
 
+/* From now on /proc and /sys are looked for in `folder`, which is borrowed; NULL: the real ones. For tests. */
+void host_set_root(const char *folder);
+
 #endif
