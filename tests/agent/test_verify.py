@@ -80,6 +80,28 @@ def test_random_numbers_are_the_same_and_left_alone(job):
     assert {e["verdict"] for e in found} == {"differs"}, found
 
 
+def run_of_the_compiler(body: str) -> str:
+    """The job, compiled by something that runs so."""
+    begin, end = "    def run(*args):", "    return run"
+    whole = script(", backend=faulty", drop=0.3)
+    return whole[: whole.index(begin)] + f"{begin}\n        {body}\n" + whole[whole.index(end) :]
+
+
+def test_what_is_not_written_is_found(job):
+    found = told(job(run_of_the_compiler("return graph(*[a if a.requires_grad else a.clone() for a in args])")))
+    assert found and {e["verdict"] for e in found} == {"differs"}
+    assert all(e["worst"].startswith("what it writes into self.norm.running_") for e in found), found
+
+
+def test_a_look_that_fails_leaves_the_random_numbers_alone(job):
+    """In the look, where gradients are asked of no parameter of the job, the compiled code draws and raises."""
+    body = "if not any(a is p for a in args for p in net.parameters()): torch.rand(3); raise RuntimeError('planted')\n        return graph(*args)"
+    found = told(done := job(run_of_the_compiler(body)))
+    assert [(e["verdict"], e["why"]) for e in found] == [("n/a", "it could not be run twice: RuntimeError: planted")], found
+    plain = job(run_of_the_compiler("return graph(*args)").replace('{"verify": "on"}', "{}"))
+    assert done.said("job") == plain.said("job")
+
+
 HOOKED = """
 import json, torch, lab
 from torch.utils.checkpoint import checkpoint

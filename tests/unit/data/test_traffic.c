@@ -102,13 +102,13 @@ static void test_only_collectives_that_all_wait_in_tell_who_is_late(void **state
         tell(store, "collective",
              "'t':5,'rank':%d,'step':10,'steps':10,'backend':'gloo','count':20,'bytes':20,'timed':20,'timed_ms':%g,"
              "'by':{'Broadcast':{'count':10,'bytes':10,'timed':10,'timed_ms':%g},'AllReduce':{'count':10,'bytes':10,'timed':10,"
-             "'timed_ms':%g}},'dropped':0,'strange':0",
+             "'timed_ms':%g},'Barrier':{'count':5,'bytes':0,'timed':5,'timed_ms':10}},'dropped':0,'strange':0",
              rank, broadcast[rank] + reduce[rank], broadcast[rank], reduce[rank]);
     const struct snapshot *snapshot = snapshot_take(store, 6);
     assert_string_equal(snapshot->ranks[0]->traffic.backend, "gloo");
     assert_true(isnan(snapshot->ranks[0]->traffic.host_ms));
     assert_float_equal(snapshot->ranks[0]->traffic.ms, 6, 1e-9);
-    assert_float_equal(snapshot->ranks[0]->traffic.meeting_ms, 5, 1e-9);
+    assert_float_equal(snapshot->ranks[0]->traffic.meeting_ms, 6, 1e-9);
     assert_int_equal(snapshot->groups[0]->last, 1);
     assert_float_equal(snapshot->groups[0]->skew_ms, 3, 1e-9);
     snapshot_unref(snapshot);
